@@ -1,0 +1,1 @@
+"""The words that every layer speaks, and nothing that does I/O."""

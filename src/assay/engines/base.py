@@ -1,0 +1,97 @@
+"""The generation protocol, and apart from it sleep/wake and weight update.
+
+An engine raises ``GenerationError`` with the kind of failure; it never returns a made-up text. Cancelling the task that
+awaits ``generate`` aborts the generation: nobody decodes for a caller who has left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, runtime_checkable
+
+from assay.core.deadline import Deadline
+from assay.core.types import Completion, FinishReason, Json, Request
+
+Capability = Literal["chat", "tokens", "rules", "choices", "logprobs", "token_ids", "images"]
+Tag = Literal["weights", "kv_cache"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineInfo:
+    """What an engine says of itself; ``model`` and ``weight_version`` go into cache keys and records."""
+
+    model: str
+    weight_version: str
+    capabilities: frozenset[Capability]
+    context_len: int | None = None
+    """Most tokens of prompt and reply together; None when the engine does not say."""
+    batch_invariant: bool = False
+    """Equal request, equal seed, equal text, whatever else runs at the same time."""
+    num_gpus: int = 0
+    num_engines: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineHealth:
+    """``healthy`` is what a caller may rely on now; ``state`` and ``error`` say why not. Asleep on purpose is healthy."""
+
+    healthy: bool
+    state: str
+    error: str | None = None
+    detail: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    """Live figures of the engine (running, waiting, cached tokens, ...), for ``/metrics``."""
+
+
+class Engine(Protocol):
+    """Turns requests into completions."""
+
+    @property
+    def info(self) -> EngineInfo: ...
+
+    async def start(self) -> None:
+        """Load or connect. Raises StartError (it cannot be started) or InputError (unknown model, unknown argument)."""
+        ...
+
+    async def generate(self, request: Request, deadline: Deadline) -> tuple[Completion, ...]:
+        """``request.n`` completions, in index order; with ``choices`` one completion. Raises GenerationError."""
+        ...
+
+    async def health(self) -> EngineHealth: ...
+
+    async def close(self) -> None:
+        """Stop and free everything; what still runs is aborted. Closing twice is fine."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """What one sample grew by since its last delta; ``finish_reason`` is set on the last one of each ``index``."""
+
+    index: int
+    text: str
+    token_ids: tuple[int, ...] = ()
+    logprobs: tuple[float, ...] | None = None
+    finish_reason: FinishReason | None = None
+
+
+@runtime_checkable
+class StreamingEngine(Protocol):
+    """An engine that can hand out a text while it grows. Errors as in ``Engine.generate``."""
+
+    def stream(self, request: Request, deadline: Deadline) -> AsyncIterator[Delta]: ...
+
+
+@runtime_checkable
+class Offloadable(Protocol):
+    """An engine that can give its memory back and take it again. Both return the bytes freed (taken)."""
+
+    async def sleep(self, tags: frozenset[Tag]) -> int: ...
+    async def wake(self, tags: frozenset[Tag]) -> int: ...
+
+
+@runtime_checkable
+class Updatable(Protocol):
+    """An engine whose weights can be replaced; every later completion carries ``version``."""
+
+    async def update_weights(self, source: str, version: str) -> None: ...
