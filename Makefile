@@ -38,7 +38,7 @@ format: $(READY) ## mend style in place
 	$(BIN)/ruff format .
 
 types: $(READY)  ## types
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 check: lint types test  ## what CI runs
 

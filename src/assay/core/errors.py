@@ -6,8 +6,8 @@ AssayError
  |- OutputError        a result could not be written: disk full, no permission (exit code 4)
  `- GenerationError    an engine could not answer one request; carries the ``FailureKind`` it becomes
 
-Raise the nearest type, put the offending value in the message with ``!r`` and say the fix. ``GenerationError`` is turned
-into a ``Failure`` in one place, the scorer.
+Raise the nearest type, put the offending value in the message with ``!r`` and say the fix. ``GenerationError`` becomes
+a ``Failure`` in one place, the scorer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Hashes of content, and seeds that follow from content alone.
 
-A seed comes from (what is judged, by which judge, which vote, for what purpose), never from a position, a sample id or a
-rank. So equal inputs get equal verdicts, and neither the order of arrival nor caching nor concurrency can change one.
+A seed comes from (what is judged, by which judge, which vote, for what purpose), never from a position, a sample id
+or a rank. So equal inputs get equal verdicts, and neither order of arrival nor caching nor concurrency changes one.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
 Owns: the frozen records that travel between layers. Does not own: how they are made (``data``), asked (``judges``),
 answered (``engines``), joined (``scoring``) or sent over HTTP (``wire``).
 
-One judgment, in types: ``Item`` -> judge.plan -> ``Request``s -> engine -> ``Completion``s -> judge.read -> ``Verdict | Failure``.
+One judgment, in types:
+``Item`` -> judge.plan -> ``Request``s -> engine -> ``Completion``s -> judge.read -> ``Verdict | Failure``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 Content: TypeAlias = "str | tuple[Mapping[str, Any], ...]"
 """Text, or OpenAI-style content parts (text, image_url) that pass through to an engine that takes them."""
 
@@ -148,8 +149,8 @@ class Completion:
     """What an engine answered to one sample of a request.
 
     ``logprobs``: natural log, one per entry of ``token_ids``, of the distribution at temperature 1 before top-p/top-k.
-    ``choice_logprobs``: with ``Request.choices``, ln P(whole reply | prompt), one per choice; ``mass`` is the sum of their
-    probabilities (a low one means that the model wanted to say something else, so the choice says nothing).
+    ``choice_logprobs``: with ``Request.choices``, ln P(whole reply | prompt), one per choice; ``mass`` is the sum of
+    their probabilities (a low one means that the model wanted to say something else, so the choice says nothing).
     """
 
     request_id: str
@@ -164,6 +165,8 @@ class Completion:
     prompt_tokens: int = 0
     cached_tokens: int = 0
     """How many of ``prompt_tokens`` were not computed anew, because a prefix was shared."""
+    completion_tokens: int = 0
+    """Tokens generated, also where the engine hands out no ids."""
     seed: int | None = None
     model: str = ""
     weight_version: str = ""

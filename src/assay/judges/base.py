@@ -1,4 +1,7 @@
-"""What a judge is: two pure functions and a few facts. No judge reads a file, a clock, a socket or a global generator."""
+"""What a judge is: two pure functions and a few facts.
+
+No judge reads a file, a clock, a socket or a global generator.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ from assay.core.types import Completion, Draw, Item, Json, Outcome, Request
 class Judge(Protocol):
     """A way to turn an item into requests, and the completions into a verdict.
 
-    ``name``: what the user calls it. ``identity``: name plus a hash of everything that shapes its verdicts (prompt text,
-    labels, parser, options); it goes into seeds and cache keys. ``rule``: answered by the rule engine, not by a model.
-    ``per_candidate``: looks at one candidate at a time, so an item with n candidates is n judgments.
+    ``name``: what the user calls it. ``identity``: name plus a hash of everything that shapes its verdicts (prompt
+    text, labels, parser, options); it goes into seeds and cache keys. ``rule``: answered by the rule engine, not by
+    a model. ``per_candidate``: looks at one candidate at a time, so an item with n candidates is n judgments.
     """
 
     @property

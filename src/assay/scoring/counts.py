@@ -1,0 +1,47 @@
+"""Live counters of a scorer: what was asked, what came of it, what it cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from assay.core.types import Failure, Json, Usage
+
+from .judgment import Judgment
+
+
+@dataclass(slots=True)
+class Counts:
+    """Counted once per judgment, when it has ended; ``running`` counts those that have not."""
+
+    running: int = 0
+    judgments: int = 0
+    verdicts: int = 0
+    cached: int = 0
+    reasks: int = 0
+    failures: Counter[str] = field(default_factory=Counter[str])
+    usage: Usage = field(default_factory=Usage)
+
+    def add(self, judgment: Judgment) -> None:
+        self.judgments += 1
+        self.cached += judgment.cached
+        self.reasks += judgment.reasks
+        self.usage += judgment.usage
+        if isinstance(judgment.outcome, Failure):
+            self.failures[str(judgment.outcome.kind)] += 1
+        else:
+            self.verdicts += 1
+
+    def snapshot(self) -> dict[str, Json]:
+        return {
+            "running": self.running,
+            "judgments": self.judgments,
+            "verdicts": self.verdicts,
+            "failures": dict(self.failures),
+            "cached": self.cached,
+            "reasks": self.reasks,
+            "calls": self.usage.calls,
+            "prompt_tokens": self.usage.prompt_tokens,
+            "cached_tokens": self.usage.cached_tokens,
+            "completion_tokens": self.usage.completion_tokens,
+        }

@@ -1,0 +1,183 @@
+"""An append-only file of JSON lines that survives kill -9, and its sealing into Parquet.
+
+A Parquet file has its index at the end, so a killed writer leaves nothing readable. The journal is written as
+judgments end (by a thread of its own: the event loop never waits for a disk) and sealed into Parquet once, atomically.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.core.errors import OutputError
+
+from .records import SCHEMA, Row
+
+_BATCH = 512
+_ROWS_PER_GROUP = 10_000
+
+
+class Journal:
+    """Rows to a file of JSON lines, in the order given. The first line is a header that says what the run is.
+
+    ``append`` never blocks. After a write has failed (disk full), ``append`` and ``close`` raise OutputError; what was
+    written before stays in the file.
+    """
+
+    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+        self.path = path
+        self.error: OSError | None = None
+        self._queue: queue.SimpleQueue[Row | threading.Event | None] = queue.SimpleQueue()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _mend_last_line(path)
+            self._file = path.open("ab", buffering=0)
+            if path.stat().st_size == 0:
+                self._file.write(_line(header))
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        self._thread = threading.Thread(target=self._run, name=f"journal {path.name}", daemon=True)
+        self._thread.start()
+
+    def append(self, row: Row) -> None:
+        self.check()
+        self._queue.put(row)
+
+    def check(self) -> None:
+        """Raise OutputError if a write has failed."""
+        if self.error is not None:
+            raise _cannot_write(self.path, self.error) from self.error
+
+    def flush(self) -> None:
+        """Wait until everything appended so far is in the file."""
+        done = threading.Event()
+        self._queue.put(done)
+        done.wait()
+        self.check()
+
+    def close(self) -> None:
+        """Write what is left and close; raises OutputError if not everything could be written."""
+        if self._thread.is_alive():
+            self._queue.put(None)
+            self._thread.join()
+        with contextlib.suppress(OSError):
+            self._file.close()
+        self.check()
+
+    def _run(self) -> None:
+        closing = False
+        while not closing:
+            batch, events, closing = self._take()
+            if batch and self.error is None:
+                try:
+                    _write_all(self._file.fileno(), b"".join(batch))
+                except OSError as error:
+                    self.error = error
+            for event in events:
+                event.set()
+
+    def _take(self) -> tuple[list[bytes], list[threading.Event], bool]:
+        """Wait for one entry, then take what else is there, up to a batch."""
+        lines: list[bytes] = []
+        events: list[threading.Event] = []
+        entry = self._queue.get()
+        while True:
+            if entry is None:
+                return lines, events, True
+            if isinstance(entry, threading.Event):
+                events.append(entry)
+            else:
+                lines.append(_line(entry))
+            if len(lines) >= _BATCH:
+                return lines, events, False
+            try:
+                entry = self._queue.get_nowait()
+            except queue.Empty:
+                return lines, events, False
+
+
+def read_journal(path: Path) -> tuple[dict[str, Any] | None, list[Row]]:
+    """The header and the rows; a last line cut off by a kill is left out. ``(None, [])`` when there is no journal."""
+    if not path.exists():
+        return None, []
+    lines = path.read_bytes().split(b"\n")[:-1]
+    if not lines:
+        return None, []
+    return json.loads(lines[0]), [cast(Row, json.loads(line)) for line in lines[1:]]
+
+
+def seal(rows: Iterable[Row], path: Path, header: Mapping[str, Any]) -> None:
+    """Write rows as one Parquet file, atomically; the header goes into its metadata. Raises OutputError."""
+    schema = SCHEMA.with_metadata({b"assay": json.dumps(dict(header)).encode()})
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with pq.ParquetWriter(part, schema, compression="zstd") as writer:
+            for group in _groups(rows):
+                writer.write_table(pa.Table.from_pylist(group, schema=schema))
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise _cannot_write(path, error) from error
+
+
+def read_sealed(path: Path) -> tuple[dict[str, Any] | None, list[Row]]:
+    """The header and the rows of a sealed file; the header is None for a Parquet file that is not ours."""
+    table = pq.read_table(path)
+    raw = (table.schema.metadata or {}).get(b"assay")
+    return (None if raw is None else json.loads(raw)), cast("list[Row]", table.to_pylist())
+
+
+def _groups(rows: Iterable[Row]) -> Iterator[list[dict[str, Any]]]:
+    group: list[dict[str, Any]] = []
+    for row in rows:
+        group.append({key: _storable(value) for key, value in row.items()})
+        if len(group) == _ROWS_PER_GROUP:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _storable(value: Any) -> Any:
+    """Parquet text is UTF-8, which has no lone surrogates (a judge can emit half an emoji): written out as escapes."""
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return value
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    return json.dumps(row, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _mend_last_line(path: Path) -> None:
+    """Cut off a last line that a kill left half written, so that the next row starts on a line of its own."""
+    if not path.exists():
+        return
+    data = path.read_bytes()
+    if data and not data.endswith(b"\n"):
+        os.truncate(path, data.rfind(b"\n") + 1)
+
+
+def _cannot_write(path: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"cannot write {str(path)!r}: {error.strerror or error}. What was written before is kept; "
+        "free some space or choose another place, then run the same command again."
+    )
