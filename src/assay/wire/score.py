@@ -1,0 +1,230 @@
+"""``POST /score``: an item and a judge by name in, a verdict or a typed failure out. Never a made-up number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import Field, field_validator, model_validator
+
+from assay.core.types import Candidate, Failure, FailureKind, Item, Json, Message, Outcome, Usage, Verdict, Vote
+
+from .body import Body, Reply
+from .messages import MessageBody, Messages, from_message, to_messages
+
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class ItemBody(Body):
+    """What is judged: a conversation (or just its question) and the candidate answers to its last turn."""
+
+    prompt: str | None = None
+    """The question, short for one user message."""
+
+    messages: Messages | None = None
+    candidates: Annotated[list[str], Field(min_length=1)]
+    reference: str | None = None
+    """The standard answer, for judges that compare with one."""
+
+    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """Goes into the record of the judgment; a judge of your own may read it."""
+
+    @model_validator(mode="after")
+    def _one_question(self) -> ItemBody:
+        if (self.prompt is None) == (self.messages is None):
+            raise ValueError("give either 'prompt' (text) or 'messages' (a conversation)")
+        return self
+
+
+class ScoreBody(Body):
+    """One judgment."""
+
+    judge: str
+    """A judge that the service offers, e.g. ``verifier``, ``pointwise``, ``math``."""
+
+    item: ItemBody
+    route_key: str | None = None
+    """Which instance judges; may be left out where there is one."""
+
+    k: int = 1
+    """Votes to draw."""
+
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Your own seed: another one gives independent draws, the same one the same draws."""
+
+    deadline_s: Seconds | None = None
+    """Seconds after which the verdict is of no use any more."""
+
+    @field_validator("k")
+    @classmethod
+    def _one_vote(cls, k: int) -> int:
+        if k != 1:
+            raise ValueError(f"this service draws one vote per judgment, so k must be 1 (got {k})")
+        return k
+
+
+class UsageReply(Reply):
+    """What the judgment cost."""
+
+    calls: int
+    prompt_tokens: int
+    cached_tokens: int
+    completion_tokens: int
+
+
+class VoteReply(Reply):
+    """One draw and what came of it: ``scores`` or ``choice``, or the ``failure`` kind with its ``detail``."""
+
+    vote: int
+    candidate: int | None = None
+    """Which candidate was judged, for judges that look at one at a time."""
+
+    seed: int
+    order: list[int]
+    """``order[place]``: index of the candidate that was shown at that place."""
+
+    scores: list[float] | None = None
+    choice: int | None = None
+    failure: FailureKind | None = None
+    detail: str | None = None
+    flags: list[str] = Field(default_factory=list[str])
+    text: str
+    """The judge's raw text."""
+
+    mass: float | None = None
+    cached: bool
+
+
+class VerdictDetail(Reply):
+    """One score per candidate in the item's own order, or the index of the best one."""
+
+    scores: list[float] | None = None
+    choice: int | None = None
+    flags: list[str]
+    """What a careful reader should know: ``clipped``, ``lenient``, ..."""
+
+    mass: float | None = None
+    """Probability that the judge gave to its labels together, where it was measured."""
+
+    votes: list[VoteReply]
+    usage: UsageReply
+    judge: str
+    """Name and content hash of the judge."""
+
+    model: str
+    weight_version: str
+
+
+class FailureDetail(Reply):
+    """Why there is no verdict."""
+
+    kind: FailureKind
+    detail: str
+    votes: list[VoteReply]
+    usage: UsageReply
+    judge: str
+    model: str
+    weight_version: str
+
+
+class VerdictReply(Reply):
+    """The item was judged."""
+
+    verdict: VerdictDetail
+
+
+class FailureReply(Reply):
+    """The judge was asked, and there is no verdict."""
+
+    failure: FailureDetail
+
+
+ScoreReply = VerdictReply | FailureReply
+
+
+def to_item(body: ItemBody, item_id: str) -> Item:
+    """The item off the wire."""
+    messages = (
+        (Message(role="user", content=body.prompt),) if body.prompt is not None else to_messages(body.messages or [])
+    )
+    return Item(
+        id=item_id,
+        messages=messages,
+        candidates=tuple([Candidate(text=text) for text in body.candidates]),
+        reference=body.reference,
+        metadata=body.metadata,
+    )
+
+
+def from_item(item: Item) -> ItemBody:
+    """The item for the wire. Its gold labels stay here: a service that judges must not see them."""
+    return ItemBody(
+        messages=[MessageBody.model_validate(from_message(message)) for message in item.messages],
+        candidates=[candidate.text for candidate in item.candidates],
+        reference=item.reference,
+        metadata=dict(item.metadata),
+    )
+
+
+def score_reply(outcome: Outcome, votes: Sequence[Vote], usage: Usage, facts: Mapping[str, Json]) -> dict[str, Json]:
+    """The reply's JSON (``VerdictReply`` or ``FailureReply``), built without the cost of a model.
+
+    ``facts``: ``judge``, ``model``, ``weight_version``.
+    """
+    each = len(votes) > 1 and all(len(vote.draw.order) == 1 for vote in votes)
+    told: list[Json] = [_vote(vote, place if each else None) for place, vote in enumerate(votes)]
+    common: dict[str, Json] = {"votes": told, "usage": _usage(usage), **facts}
+    if isinstance(outcome, Failure):
+        return {"failure": {"kind": str(outcome.kind), "detail": outcome.detail, **common}}
+    return {"verdict": {**_decision(outcome), "flags": list(outcome.flags), **common}}
+
+
+def to_outcome(reply: ScoreReply) -> Outcome:
+    """What the service decided, in the words of the core; the text is that of the votes, joined by a blank line."""
+    if isinstance(reply, FailureReply):
+        failure = reply.failure
+        return Failure(kind=failure.kind, detail=failure.detail, text=_texts(failure.votes))
+    verdict = reply.verdict
+    return Verdict(
+        scores=None if verdict.scores is None else tuple(verdict.scores),
+        choice=verdict.choice,
+        flags=tuple(verdict.flags),
+        text=_texts(verdict.votes),
+        mass=verdict.mass,
+    )
+
+
+def _texts(votes: Sequence[VoteReply]) -> str:
+    return "\n\n".join(vote.text for vote in votes)
+
+
+def _vote(vote: Vote, candidate: int | None) -> dict[str, Json]:
+    outcome = vote.outcome
+    told: dict[str, Json] = {"vote": vote.draw.vote, "seed": vote.draw.seed, "order": list(vote.draw.order)}
+    if candidate is not None:
+        told["candidate"] = candidate
+    if isinstance(outcome, Failure):
+        told |= {"failure": str(outcome.kind), "detail": outcome.detail}
+    else:
+        told |= {**_decision(outcome), "flags": list(outcome.flags)}
+    return told | {"text": outcome.text, "cached": vote.cached}
+
+
+def _decision(verdict: Verdict) -> dict[str, Json]:
+    told: dict[str, Json] = {}
+    if verdict.scores is not None:
+        told["scores"] = list(verdict.scores)
+    if verdict.choice is not None:
+        told["choice"] = verdict.choice
+    if verdict.mass is not None:
+        told["mass"] = verdict.mass
+    return told
+
+
+def _usage(usage: Usage) -> dict[str, Json]:
+    return {
+        "calls": usage.calls,
+        "prompt_tokens": usage.prompt_tokens,
+        "cached_tokens": usage.cached_tokens,
+        "completion_tokens": usage.completion_tokens,
+    }
