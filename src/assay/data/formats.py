@@ -1,0 +1,157 @@
+"""The readers of the file formats: path in, records out, each record as soon as it is read.
+
+A broken line of JSONL is one ``BadRecord``, and so is a CSV row with too many or too few cells. A JSON document and a
+Parquet file are whole or broken: they raise ``InputError``.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any, cast
+
+from assay.core.errors import InputError
+
+from .records import AnyRecord, BadRecord, Record
+
+BOM = b"\xef\xbb\xbf"
+WRAPPERS = ("data", "rows")
+"""Keys under which a JSON document may keep its list of rows."""
+
+
+def read_jsonl(path: Path) -> Iterator[AnyRecord]:
+    """One JSON object a line; blank lines are skipped and still counted."""
+    for line, text in _lines(path):
+        if text.strip():
+            yield _json_line(line, text)
+
+
+def read_json(path: Path) -> Iterator[AnyRecord]:
+    """A list of objects, ``{"data": [...]}``, or one object. A ``.json`` that really is JSONL is read as such."""
+    raw = path.read_bytes()
+    text = _decode(path, raw.removeprefix(BOM), len(raw) - len(raw.removeprefix(BOM)))
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data" and error.lineno > 1:
+            yield from read_jsonl(path)
+            return
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"{str(path)!r} is not one whole JSON document: {error.msg} at {where}") from error
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{str(path)!r} cannot be read as JSON: {error}") from error
+    for line, row in enumerate(_rows_of(document), 1):
+        if isinstance(row, Mapping):
+            yield Record(line=line, row=cast("Mapping[str, Any]", row))
+        else:
+            yield BadRecord(line=line, reason=f"a row must be a JSON object, not {_kind(row)}")
+
+
+def read_csv(path: Path, delimiter: str = ",") -> Iterator[AnyRecord]:
+    """A table with a header line; every cell is text. ``line`` is the line that the row starts on."""
+    # The default limit of 128 KiB a cell is below a long answer.
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader((text for _, text in _lines(path)), delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            yield BadRecord(line=line, reason=f"broken CSV: {error} (is a quote left open?)")
+            continue
+        if not cells:
+            continue
+        if header is None:
+            header = cells
+            if len(set(header)) != len(header):
+                raise InputError(f"{str(path)!r} names a column twice in its header: {header!r}")
+        elif len(cells) != len(header):
+            yield BadRecord(line=line, reason=f"the row has {len(cells)} cells, the header has {len(header)}")
+        else:
+            yield Record(line=line, row=dict(zip(header, cells, strict=True)))
+
+
+def read_tsv(path: Path) -> Iterator[AnyRecord]:
+    """As ``read_csv``, with tabs."""
+    return read_csv(path, delimiter="\t")
+
+
+def read_parquet(path: Path) -> Iterator[AnyRecord]:
+    """Rows of a Parquet file, in batches, so that a large one is never whole in memory."""
+    # Imported here: pyarrow takes a quarter of a second, and the other formats do without it.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    number = count(1)
+    try:
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=512):
+                for row in cast("list[dict[str, Any]]", batch.to_pylist()):
+                    yield Record(line=next(number), row=row)
+    except pa.ArrowException as error:
+        raise InputError(f"{str(path)!r} is not a readable Parquet file: {error}") from error
+
+
+READERS: dict[str, Callable[[Path], Iterator[AnyRecord]]] = {
+    "jsonl": read_jsonl,
+    "json": read_json,
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "parquet": read_parquet,
+}
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Lines with their number from 1, split at newlines only (JSON may hold U+2028), a leading BOM taken off."""
+    offset = 0
+    with path.open("rb") as file:
+        for line, raw in enumerate(file, 1):
+            body = raw.removeprefix(BOM) if line == 1 else raw
+            yield line, _decode(path, body, offset + len(raw) - len(body))
+            offset += len(raw)
+
+
+def _decode(path: Path, raw: bytes, offset: int) -> str:
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        at = offset + error.start
+        utf16 = offset == 0 and raw.startswith((b"\xff\xfe", b"\xfe\xff"))
+        guess = "utf-16" if utf16 else "gb18030 or latin-1 (whichever it is)"
+        fix = f"convert it with `iconv -f {guess} -t utf-8`"
+        byte = raw[error.start]
+        raise InputError(f"{str(path)!r} is not UTF-8: byte 0x{byte:02x} at offset {at}; {fix}") from error
+
+
+def _json_line(line: int, text: str) -> AnyRecord:
+    try:
+        row = json.loads(text)
+    except json.JSONDecodeError as error:
+        return BadRecord(line=line, reason=f"broken JSON: {error.msg} at column {error.colno}")
+    except (ValueError, RecursionError) as error:
+        return BadRecord(line=line, reason=f"broken JSON: {error}")
+    if not isinstance(row, dict):
+        return BadRecord(line=line, reason=f"a row must be a JSON object, not {_kind(row)}")
+    return Record(line=line, row=cast("dict[str, Any]", row))
+
+
+def _rows_of(document: Any) -> list[Any]:
+    if isinstance(document, list):
+        return cast("list[Any]", document)
+    if isinstance(document, dict):
+        for key in WRAPPERS:
+            inner = cast("dict[str, Any]", document).get(key)
+            if isinstance(inner, list):
+                return cast("list[Any]", inner)
+    return [document]
+
+
+def _kind(value: object) -> str:
+    names = {"list": "a list", "str": "a string", "int": "a number", "float": "a number", "bool": "a boolean"}
+    return "null" if value is None else names.get(type(value).__name__, type(value).__name__)

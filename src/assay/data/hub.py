@@ -1,0 +1,56 @@
+"""Rows of a dataset on the Hugging Face hub, streamed through the optional package ``datasets``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, cast
+
+from assay.core.errors import InputError
+
+from .records import AnyRecord, Record
+
+
+def hub_records(name: str) -> Iterator[AnyRecord]:
+    """Records of ``owner/name``, ``owner/name:split`` or ``owner/name:config:split``.
+
+    Raises:
+        InputError: ``datasets`` is not installed, there is no such dataset, config or split, or it has several splits
+            and none was named; the message lists them.
+    """
+    repo, config, split = _parts(name)
+    try:
+        import datasets
+    except ModuleNotFoundError as error:
+        raise InputError(f"the hub dataset {repo!r} needs `pip install assay[hub]`") from error
+    load = cast("Any", datasets).load_dataset
+    try:
+        loaded = load(repo, config, split=split, streaming=True)
+    except FAULTS as error:
+        raise InputError(f"cannot load the hub dataset {name!r}: {error}") from error
+    if split is None:
+        splits = [str(key) for key in loaded]
+        if len(splits) != 1:
+            raise InputError(f"the hub dataset {repo!r} has the splits {splits}: say hub:{repo}:{splits[0]}")
+        loaded = loaded[splits[0]]
+    return _stream(name, loaded)
+
+
+FAULTS = (OSError, ValueError, RuntimeError)
+"""What ``datasets`` raises for a wrong name, config or split, and for a hub that cannot be reached."""
+
+
+def _stream(name: str, rows: Iterable[dict[str, Any]]) -> Iterator[AnyRecord]:
+    line = 0
+    try:
+        for row in rows:
+            line += 1
+            yield Record(line=line, row=row)
+    except FAULTS as error:
+        raise InputError(f"the hub dataset {name!r} breaks off after row {line}: {error}") from error
+
+
+def _parts(name: str) -> tuple[str, str | None, str | None]:
+    repo, *rest = name.split(":")
+    if not repo or len(rest) > 2 or not all(rest):
+        raise InputError(f"a hub dataset is written hub:owner/name[:[config:]split], not {'hub:' + name!r}")
+    return repo, rest[0] if len(rest) == 2 else None, rest[-1] if rest else None

@@ -1,0 +1,128 @@
+"""``ResultRow``: one judgment as it stands in a result file, for everything that reads results and judges nothing.
+
+Owns: the names and meanings of the columns, and reading them from Parquet or JSONL. Does not own: how they are written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, cast
+
+from assay.core.errors import InputError
+
+from .records import BadRecord
+from .sources import open_source
+
+VERDICT = "verdict"
+"""The ``outcome`` of a judgment that holds; any other outcome is the kind of a failure."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResultRow:
+    """One judgment. What a file does not say is None, empty or 0 for counts; a score is never invented."""
+
+    item_id: str
+    judge: str
+    outcome: str
+    candidate: int | None = None
+    """Which candidate was judged on its own; None = all of the item's together."""
+    judge_identity: str = ""
+    content_hash: str = ""
+    prompt_hash: str = ""
+    model: str = ""
+    weight_version: str = ""
+    seed: int | None = None
+    prompt: str = ""
+    text: str = ""
+    detail: str = ""
+    flags: tuple[str, ...] = ()
+    scores: tuple[float, ...] | None = None
+    choice: int | None = None
+    mass: float | None = None
+    gold: tuple[float, ...] | None = None
+    n: int = 1
+    calls: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
+    latency_s: float = 0.0
+    cached: bool = False
+    reasks: int = 0
+    time: float | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def ok(self) -> bool:
+        return self.outcome == VERDICT
+
+    @property
+    def ranking(self) -> tuple[float, ...] | None:
+        """The scores; for a verdict that only names the best candidate, 1 for it and 0 for the others; else None."""
+        if not self.ok or self.scores is not None or self.choice is None:
+            return self.scores if self.ok else None
+        return tuple(float(i == self.choice) for i in range(self.n))
+
+    @property
+    def own_gold(self) -> tuple[float, ...] | None:
+        """The gold of what was judged: of the one candidate, or of all of them."""
+        if self.candidate is None or self.gold is None or len(self.gold) == 1:
+            return self.gold
+        return (self.gold[self.candidate],) if self.candidate < len(self.gold) else None
+
+
+_NAMES = frozenset(f.name for f in fields(ResultRow))
+_TUPLES = ("flags", "scores", "gold")
+
+
+def result_row(row: Mapping[str, Any]) -> ResultRow:
+    """A ``ResultRow`` of a mapping with its columns; null means "not said", columns that are not known are left out.
+
+    Raises:
+        InputError: ``item_id``, ``judge`` or ``outcome`` is absent; ``metadata`` is no JSON object.
+    """
+    values = {key: value for key, value in row.items() if key in _NAMES and value is not None}
+    lacking = [name for name in ("item_id", "judge", "outcome") if name not in values]
+    if lacking:
+        raise InputError(f"this is no row of results: it lacks {', '.join(lacking)}; it has {', '.join(row)}")
+    for name in _TUPLES:
+        if name in values:
+            values[name] = tuple(cast("Sequence[Any]", values[name]))
+    if "metadata" in values:
+        values["metadata"] = _metadata(values["metadata"])
+    return ResultRow(**values)
+
+
+def read_results(path: str | Path) -> list[ResultRow]:
+    """Every row of a result file (Parquet or JSONL).
+
+    Raises:
+        InputError: there is no such file, it is no file of results, or a line of it is broken.
+    """
+    rows: list[ResultRow] = []
+    for record in open_source(path).records:
+        if isinstance(record, BadRecord):
+            raise InputError(f"{str(path)!r}, line {record.line}: {record.reason}")
+        rows.append(result_row(record.row))
+    return rows
+
+
+def by_judge(rows: Iterable[ResultRow]) -> dict[tuple[str, str, str], list[ResultRow]]:
+    """The rows of each judge, told apart by name, identity and model, in the order of appearance."""
+    found: dict[tuple[str, str, str], list[ResultRow]] = {}
+    for row in rows:
+        found.setdefault((row.judge, row.judge_identity, row.model), []).append(row)
+    return found
+
+
+def _metadata(value: Any) -> Mapping[str, Any]:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value) if value else {}
+        except ValueError as error:
+            raise InputError(f"the metadata of a result is no JSON: {value!r:.80}") from error
+    if not isinstance(value, Mapping):
+        raise InputError(f"the metadata of a result must be an object, not {value!r:.80}")
+    return cast("Mapping[str, Any]", value)
