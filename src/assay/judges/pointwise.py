@@ -1,0 +1,108 @@
+r"""``pointwise``: principles, critique, and a score for every candidate in one ``\boxed{}`` (DeepSeek-GRM).
+
+All candidates are shown together, in the order of the draw; an empty one as an empty block. A single candidate may be
+scored 0 or 1 instead of 1 to 10. Owns: its prompts. Does not own: how a box is read (``scores``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from assay.core.errors import InputError
+from assay.core.types import Completion, Draw, Item, Json, Outcome, Request, Verdict
+
+from .identity import identify
+from .reply import read_reply
+from .request import ask
+from .scores import Mode, parse_scores
+from .shield import Language, block, conversation_block
+from .template import conversation, fill, load_prompt, need_candidates
+
+_FILES = ("multi", "single", "binary", "criteria", "reference")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointwiseJudge:
+    """Scores n candidates from 1 to 10, or (``mode`` "0-1") a single one 0 or 1.
+
+    ``reference``: show the item's reference, where it has one.
+    """
+
+    mode: Mode = "1-10"
+    reference: bool = True
+    lenient: bool = False
+    language: Language = "en"
+    prompts: Mapping[str, str] = field(init=False, repr=False, hash=False)
+    identity: str = field(init=False)
+
+    name: str = field(default="pointwise", init=False)
+    rule: bool = field(default=False, init=False)
+    per_candidate: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        prompts = {name: load_prompt(f"pointwise.{name}", self.language) for name in _FILES}
+        rules: list[Json] = [*prompts.values(), self.mode, self.reference, self.lenient]
+        object.__setattr__(self, "prompts", prompts)
+        object.__setattr__(self, "identity", identify(self.name, rules))
+
+    def content(self, item: Item) -> Mapping[str, Json]:
+        self._check(item)
+        return {
+            "conversation": [[role, text] for role, text in conversation(item)],
+            "reference": self._reference(item),
+            "candidates": [candidate.text for candidate in item.candidates],
+        }
+
+    def plan(self, item: Item, draw: Draw) -> tuple[Request, ...]:
+        self._check(item)
+        text = fill(
+            self.prompts[self._form(item)],
+            {
+                "criteria": self.prompts["criteria"],
+                "conversation": conversation_block(conversation(item), language=self.language),
+                "reference": self._reference_section(item),
+                "candidates": self._candidates(item, draw),
+                "count": str(item.n),
+            },
+        )
+        return ask(draw, text)
+
+    def read(self, item: Item, draw: Draw, completions: Sequence[Completion]) -> Outcome:
+        outcome = read_reply(
+            completions,
+            lambda text: parse_scores(text, item.n, mode=self.mode, lenient=self.lenient),
+            has_end=True,
+        )
+        if isinstance(outcome, Verdict) and outcome.scores is not None:
+            return replace(outcome, scores=draw.undo(outcome.scores))
+        return outcome
+
+    def _check(self, item: Item) -> None:
+        need_candidates(item, judge=self.name)
+        if self.mode == "0-1" and item.n != 1:
+            raise InputError(
+                f"item {item.id!r} has {item.n} candidates; mode '0-1' judges exactly one, use mode '1-10'"
+            )
+
+    def _form(self, item: Item) -> str:
+        if self.mode == "0-1":
+            return "binary"
+        return "single" if item.n == 1 else "multi"
+
+    def _reference(self, item: Item) -> str | None:
+        return item.reference if self.reference and item.reference and item.reference.strip() else None
+
+    def _reference_section(self, item: Item) -> str:
+        reference = self._reference(item)
+        if reference is None:
+            return ""
+        shown = block("reference", reference, language=self.language)
+        return f"\n{fill(self.prompts['reference'], {'reference': shown})}\n"
+
+    def _candidates(self, item: Item, draw: Draw) -> str:
+        single = self.mode == "0-1"
+        return "\n\n".join(
+            block("response", item.candidates[index].text, index=None if single else place, language=self.language)
+            for place, index in enumerate(draw.order, 1)
+        )

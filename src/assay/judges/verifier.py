@@ -1,0 +1,85 @@
+"""``verifier``: does the final answer of a candidate match the reference? The judge of DAPO-GenRM.
+
+Looks at the question, the reference and the final answer only, so that candidates which end in the same answer are one
+judgment. Owns: its prompt and its two labels. Does not own: where the final answer stands (``extract``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from assay.core.errors import InputError
+from assay.core.types import Completion, Draw, Item, Json, Outcome, Request
+
+from .choices import read_choice
+from .extract import final_answer
+from .identity import identify
+from .reply import read_reply
+from .request import ask
+from .scores import parse_label
+from .shield import Language, block
+from .template import fill, load_prompt, need_candidates, need_question, need_reference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifierJudge:
+    """Scores one candidate 1 (it matches the reference) or 0.
+
+    ``labels``: the replies for a match and for no match. ``choices``: ask for the log-probs of the two labels instead
+    of a text; when both together have less than ``min_mass`` of the probability, the verdict is refused.
+    """
+
+    labels: tuple[str, str] = ("1", "0")
+    choices: bool = False
+    min_mass: float = 0.1
+    lenient: bool = False
+    language: Language = "en"
+    prompt: str = field(init=False, repr=False)
+    identity: str = field(init=False)
+
+    name: str = field(default="verifier", init=False)
+    rule: bool = field(default=False, init=False)
+    per_candidate: bool = field(default=True, init=False)
+
+    def __post_init__(self) -> None:
+        yes, no = self.labels
+        if yes == no or any(not label or label != label.strip() for label in self.labels):
+            raise InputError(
+                f"labels: two different words without white space around them are needed, got {self.labels!r}"
+            )
+        prompt = load_prompt("verifier", self.language)
+        rules: list[Json] = [prompt, yes, no, self.choices, self.min_mass if self.choices else None, self.lenient]
+        object.__setattr__(self, "prompt", prompt)
+        object.__setattr__(self, "identity", identify(self.name, rules))
+
+    @property
+    def scores(self) -> Mapping[str, float]:
+        """The score of each label."""
+        yes, no = self.labels
+        return {yes: 1.0, no: 0.0}
+
+    def content(self, item: Item) -> Mapping[str, Json]:
+        need_candidates(item, judge=self.name, exactly=1)
+        return {
+            "question": need_question(item, judge=self.name),
+            "reference": need_reference(item, judge=self.name),
+            "answer": final_answer(item.candidates[0].text),
+        }
+
+    def plan(self, item: Item, draw: Draw) -> tuple[Request, ...]:
+        shown = {
+            "question": block("question", need_question(item, judge=self.name), language=self.language),
+            "reference": block("reference", need_reference(item, judge=self.name), language=self.language),
+            "answer": block("answer", final_answer(item.candidates[0].text), language=self.language),
+        }
+        yes, no = self.labels
+        text = fill(self.prompt, {**shown, "yes": yes, "no": no})
+        return ask(draw, text, choices=self.labels if self.choices else None)
+
+    def read(self, item: Item, draw: Draw, completions: Sequence[Completion]) -> Outcome:  # noqa: ARG002
+        if self.choices:
+            return read_choice(completions, self.scores, self.min_mass)
+        return read_reply(
+            completions, lambda text: parse_label(text, self.scores, lenient=self.lenient), has_end=self.lenient
+        )
