@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from pydantic import ValidationError
 
-from assay.core.types import FailureKind
+from assay.core.types import FailureKind, Json
 
 from .body import Reply
 
@@ -46,7 +46,7 @@ class ErrorReply(Reply):
     error: ErrorDetail
 
 
-def error_body(type_: str, message: str) -> dict[str, dict[str, str]]:
+def error_body(type_: str, message: str) -> dict[str, Json]:
     """The JSON of an ``ErrorReply``."""
     return {"error": {"type": type_, "message": message}}
 

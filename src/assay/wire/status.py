@@ -28,6 +28,9 @@ class HealthReply(InstanceHealth):
     instances: dict[str, InstanceHealth] | None = None
     """One entry per named instance; absent where there is the default one alone."""
 
+    rules: InstanceHealth | None = None
+    """The rule engine, where it is unhealthy."""
+
     recorder: str | None = None
     """Why the flight recorder stopped recording, where it did."""
 
@@ -66,7 +69,7 @@ class OffloadReply(Reply):
 
     route_key: str
     state: str
-    """``ready``, ``asleep``, or ``partly asleep`` when only some of the tags are awake."""
+    """``ready``, or ``asleep`` while any of its tags is."""
 
     asleep: list[str]
     """The tags that are not in memory now."""

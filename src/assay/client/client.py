@@ -1,0 +1,190 @@
+"""``GenRMClient``: the service from Python. One pool of connections, one deadline over all attempts.
+
+Owns retries, deadlines and errors on the client's side. Does not own what is sent (``wire``) nor judging.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import random
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import aiohttp
+from pydantic import BaseModel, TypeAdapter
+
+from assay.core.deadline import Deadline
+from assay.core.types import Item, Message
+from assay.wire.body import dump
+from assay.wire.errors import read_error
+from assay.wire.generate import GenerateReply
+from assay.wire.messages import from_message
+from assay.wire.score import ItemBody, ScoreBody, ScoreReply, from_item
+from assay.wire.status import HealthReply
+
+from .errors import GenRMError
+from .retry import CONNECT_ATTEMPTS, RETRIED, read_retry_after, wait_s
+
+log = logging.getLogger(__name__)
+
+DEFAULT_URL = "http://localhost:8000/genrm"
+URL_VARIABLE = "ASSAY_GENRM_URL"
+KEY_VARIABLE = "ASSAY_API_KEY"
+_CONNECTIONS = 1024
+_CONNECT_S = 10.0
+_IDLE_S = 30.0
+_SCORE: TypeAdapter[ScoreReply] = TypeAdapter(ScoreReply)
+
+
+class GenRMClient:
+    """An asynchronous client of one service, for one event loop; many calls may run at once.
+
+    Args:
+        base_url: the service with its prefix; else ``ASSAY_GENRM_URL``, else ``http://localhost:8000/genrm``.
+        api_key: bearer token; else ``ASSAY_API_KEY``.
+        timeout_s: deadline of a call that names none, over all its attempts.
+
+    A call whose task is cancelled closes its connection, and the service stops generating for it.
+    """
+
+    def __init__(self, base_url: str | None = None, *, api_key: str | None = None, timeout_s: float = 600.0) -> None:
+        self.base_url = resolve_url(base_url)
+        self.timeout_s = timeout_s
+        self.closed = False
+        key = api_key or os.environ.get(KEY_VARIABLE)
+        self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
+        self._session: aiohttp.ClientSession | None = None
+        self._random = random.Random()
+
+    async def generate(
+        self,
+        messages: Sequence[Mapping[str, Any] | Message],
+        sampling_params: Mapping[str, Any] | None = None,
+        route_key: str | None = None,
+        *,
+        deadline_s: float | None = None,
+    ) -> str:
+        """The judge model's raw text.
+
+        Raises:
+            GenRMError: there is none, and why.
+        """
+        body: dict[str, Any] = {"messages": [from_message(m) if isinstance(m, Message) else dict(m) for m in messages]}
+        if sampling_params is not None:
+            body["sampling_params"] = dict(sampling_params)
+        if route_key is not None:
+            body["route_key"] = route_key
+        data = await self._answered("POST", "/generate", dump(body), self._deadline(deadline_s))
+        return GenerateReply.model_validate_json(data).response
+
+    async def score(
+        self,
+        judge: str,
+        item: Item | ItemBody,
+        *,
+        route_key: str | None = None,
+        seed: int = 0,
+        deadline_s: float | None = None,
+    ) -> ScoreReply:
+        """A ``VerdictReply``, or the ``FailureReply`` of a judgment that came to none (``wire.score.to_outcome``).
+
+        Raises:
+            GenRMError: the item was not judged.
+        """
+        body = ScoreBody(
+            judge=judge, item=from_item(item) if isinstance(item, Item) else item, route_key=route_key, seed=seed
+        )
+        data = await self._answered("POST", "/score", _json(body), self._deadline(deadline_s))
+        return _SCORE.validate_json(data)
+
+    async def health(self, *, deadline_s: float = 5.0) -> HealthReply:
+        """What the service says of itself, asked once; unhealthy is an answer, not an error."""
+        status, _, data = await self._send_once("GET", "/health", None, self._deadline(deadline_s))
+        if status not in (200, 503):
+            raise _refusal(status, None, data)
+        return HealthReply.model_validate_json(data)
+
+    async def metrics(self, *, deadline_s: float = 5.0) -> dict[str, Any]:
+        """The JSON of ``/metrics``."""
+        data = await self._answered("GET", "/metrics", None, self._deadline(deadline_s))
+        return TypeAdapter(dict[str, Any]).validate_json(data)
+
+    async def close(self) -> None:
+        """Close every connection. Closing twice is fine; calling a closed client is an error."""
+        self.closed = True
+        if self._session is not None:
+            await self._session.close()
+
+    async def __aenter__(self) -> GenRMClient:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def _deadline(self, seconds: float | None) -> Deadline:
+        return Deadline.after(self.timeout_s if seconds is None else seconds)
+
+    async def _answered(self, method: str, path: str, body: bytes | None, deadline: Deadline) -> bytes:
+        """The body of a 200, asked for as often as the deadline allows while the service says "later"."""
+        attempt = 0
+        while True:
+            try:
+                status, retry_after, data = await self._send_once(method, path, body, deadline)
+                if status == 200:
+                    return data
+                refusal = _refusal(status, retry_after, data)
+                later = status in RETRIED
+            except GenRMError as error:
+                refusal = error
+                later = error.type == "unreachable" and attempt + 1 < CONNECT_ATTEMPTS
+            wait = wait_s(attempt, refusal.retry_after, self._random)
+            if not later or wait >= deadline.left:
+                raise refusal
+            log.info("%s %s: %s; again in %.2f s", method, path, refusal, wait)
+            await asyncio.sleep(wait)
+            attempt += 1
+
+    async def _send_once(
+        self, method: str, path: str, body: bytes | None, deadline: Deadline
+    ) -> tuple[int, float | None, bytes]:
+        """Status, ``Retry-After`` and body of one attempt."""
+        left = deadline.left
+        headers = {"X-Assay-Deadline-S": f"{left:.3f}"} if body is not None and left > 0 else None
+        try:
+            async with asyncio.timeout(deadline.timeout):
+                async with self._open().request(method, self.base_url + path, data=body, headers=headers) as reply:
+                    return reply.status, read_retry_after(reply.headers.get("Retry-After")), await reply.read()
+        except aiohttp.ClientError as error:
+            raise GenRMError(None, "unreachable", f"{self.base_url}: {error or type(error).__name__}") from error
+        except TimeoutError:
+            raise GenRMError(None, "timeout", f"no answer of {self.base_url}{path} before the deadline") from None
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self.closed:
+            raise RuntimeError("this client is closed; make another, or take get_genrm_client()")
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=_CONNECTIONS, keepalive_timeout=_IDLE_S),
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),
+                headers=self._headers,
+            )
+        return self._session
+
+
+def resolve_url(url: str | None) -> str:
+    """The service's URL: the one given, else that of the environment, else the seeds' default."""
+    return (url or os.environ.get(URL_VARIABLE) or DEFAULT_URL).rstrip("/")
+
+
+def _refusal(status: int, retry_after: float | None, data: bytes) -> GenRMError:
+    error = read_error(status, data)
+    return GenRMError(status, error.type, error.message, retry_after)
+
+
+def _json(body: BaseModel) -> bytes:
+    return dump(body.model_dump(exclude_none=True))

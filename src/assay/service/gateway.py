@@ -1,0 +1,152 @@
+"""The live side of a hub: its instances by route key, their start and stop, and what the service says of itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from assay.core.errors import InputError
+from assay.core.types import Json
+from assay.judges.base import Judge
+from assay.scoring.scorer import Scorer
+from assay.wire.genrm import DEFAULT_KEY
+
+from .hub import Hub
+from .instance import Instance
+from .settings import ServiceSettings
+
+
+class NotFound(InputError):
+    """A name that nothing is registered under; the message lists those that are."""
+
+
+class Gateway:
+    """Finds who answers; starts and closes all of them."""
+
+    def __init__(self, hub: Hub, settings: ServiceSettings) -> None:
+        self.hub = hub
+        self.instances = {key: _instance(hub, key, scorer, settings) for key, scorer in hub.instances.items()}
+        self.rules = None if hub.rules is None else _instance(hub, "rules", hub.rules, settings)
+        self._started = asyncio.Event()
+
+    def everyone(self) -> Iterator[Instance]:
+        yield from self.instances.values()
+        if self.rules is not None:
+            yield self.rules
+
+    def instance(self, route_key: str | None) -> Instance:
+        """The instance of a route key; the only one when the key is left out.
+
+        Raises:
+            NotFound: no such instance, or several to choose from.
+        """
+        if route_key is None:
+            if len(self.instances) == 1:
+                return next(iter(self.instances.values()))
+            route_key = DEFAULT_KEY
+        try:
+            return self.instances[route_key]
+        except KeyError:
+            raise _unregistered(route_key, self.instances) from None
+
+    def model(self, name: str) -> Instance:
+        """The instance that OpenAI's ``model`` names: a route key, or a model that exactly one instance has."""
+        if name in self.instances:
+            return self.instances[name]
+        named = [i for i in self.instances.values() if name in (i.model_path, i.scorer.engine.info.model)]
+        if len(named) != 1:
+            raise _unregistered(name, self.instances)
+        return named[0]
+
+    def judge(self, name: str, route_key: str | None) -> tuple[Judge, Instance]:
+        """A judge by name, and who answers it: a rule judge is asked of the rule engine.
+
+        Raises:
+            NotFound: no such judge, no such instance, or no rule engine.
+        """
+        judge = self.hub.judges.get(name)
+        if judge is None:
+            raise NotFound(f"No judge named {name!r}; offered: {sorted(self.hub.judges)!r}")
+        if not judge.rule:
+            return judge, self.instance(route_key)
+        if route_key is not None:
+            self.instance(route_key)
+        if self.rules is None:
+            raise NotFound(f"Judge {name!r} is answered by a rule engine, and this service runs none")
+        return judge, self.rules
+
+    async def start(self) -> None:
+        """Start the engines one after the other: two that size themselves by the free memory must not race."""
+        for instance in self.everyone():
+            await instance.start()
+        self._started.set()
+
+    async def ready(self) -> None:
+        """Wait until all engines run.
+
+        Raises:
+            AssayError: the first that could not be started.
+        """
+        await self._started.wait()
+        for instance in self.everyone():
+            if instance.error is not None:
+                raise instance.error
+
+    async def close(self) -> None:
+        """Close the engines, then the caches and recorders. What fails to close does not keep the others open."""
+        for instance in self.everyone():
+            instance.state = "stopped"
+        scorers = [instance.scorer for instance in self.everyone()]
+        engines = {id(scorer.engine): scorer.engine for scorer in scorers}
+        results = await asyncio.gather(*(engine.close() for engine in engines.values()), return_exceptions=True)
+        await asyncio.to_thread(_close_stores, scorers)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    async def health(self, timeout_s: float) -> tuple[bool, dict[str, Json]]:
+        """Whether all is well, and the body of ``/health``."""
+        everyone = list(self.everyone())
+        told = await asyncio.gather(*(instance.health(timeout_s) for instance in everyone))
+        healthy = all(one.healthy for one in told)
+        details: dict[str, dict[str, Json]] = {}
+        for instance, one in zip(everyone, told, strict=True):
+            detail: dict[str, Json] = {"status": "healthy" if one.healthy else "unhealthy"}
+            if not one.healthy or one.state in ("asleep", "draining"):
+                detail["state"] = one.state
+            if one.error is not None:
+                detail["error"] = one.error
+            details[instance.key] = detail
+        body: dict[str, Json] = {"status": "healthy" if healthy else "unhealthy", "service": "genrm"}
+        if list(self.instances) == [DEFAULT_KEY]:
+            body |= {key: value for key, value in details[DEFAULT_KEY].items() if key != "status"}
+        elif self.instances:
+            body["instances"] = {key: details[key] for key in self.instances}
+        if self.rules is not None and details[self.rules.key]["status"] != "healthy":
+            body["rules"] = details[self.rules.key]
+        for recorder in {id(i.scorer.recorder): i.scorer.recorder for i in everyone}.values():
+            if recorder is not None and recorder.error is not None:
+                body["recorder"] = recorder.error
+        return healthy, body
+
+
+def _instance(hub: Hub, key: str, scorer: Scorer, settings: ServiceSettings) -> Instance:
+    return Instance(
+        key,
+        scorer,
+        model_path=hub.model_paths.get(key),
+        max_in_flight=settings.max_in_flight,
+        max_queue=settings.max_queue,
+    )
+
+
+def _unregistered(key: str, instances: dict[str, Instance]) -> NotFound:
+    return NotFound(f"No GenRM instance registered for route_key={key!r}; registered: {list(instances)!r}")
+
+
+def _close_stores(scorers: list[Scorer]) -> None:
+    caches = {id(scorer.cache): scorer.cache for scorer in scorers}
+    recorders = {id(scorer.recorder): scorer.recorder for scorer in scorers}
+    for store in (*caches.values(), *recorders.values()):
+        if store is not None:
+            store.close()

@@ -1,0 +1,64 @@
+"""``GET /health`` and ``GET /metrics``."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from assay.core.types import Json
+from assay.wire.genrm import DEFAULT_KEY
+from assay.wire.status import HealthReply, MetricsReply
+
+from ..gateway import Gateway
+from ..metrics import ServiceMetrics, instance_metrics
+from ..replies import json_reply
+from ..settings import ServiceSettings
+from .documented import errors
+
+
+def add_status(router: APIRouter, gateway: Gateway, settings: ServiceSettings, metrics: ServiceMetrics) -> None:
+    """Add the routes."""
+
+    async def health() -> Response:
+        """200 when every instance can be relied on (or sleeps on purpose), 503 when one cannot. Needs no token."""
+        healthy, body = await gateway.health(settings.health_timeout_s)
+        return json_reply(body, 200 if healthy else 503)
+
+    async def show_metrics(request: Request) -> Response:
+        """Facts and live counters as JSON; Prometheus text when ``Accept`` asks for text/plain or openmetrics."""
+        accept = request.headers.get("accept", "")
+        if "text/plain" in accept or "openmetrics" in accept:
+            text, content_type = metrics.exposition(accept)
+            return Response(text, headers={"Content-Type": content_type})
+        return json_reply(await _json_metrics(gateway, settings.health_timeout_s))
+
+    router.add_api_route(
+        "/health",
+        health,
+        methods=["GET"],
+        response_model=HealthReply,
+        response_model_exclude_none=True,
+        responses={503: {"model": HealthReply, "description": "An instance is starting, lost or could not start."}},
+        tags=["status"],
+    )
+    router.add_api_route(
+        "/metrics", show_metrics, methods=["GET"], response_model=MetricsReply, responses=errors(401), tags=["status"]
+    )
+
+
+async def _json_metrics(gateway: Gateway, timeout_s: float) -> dict[str, Json]:
+    told = await asyncio.gather(*(instance.health(timeout_s) for instance in gateway.everyone()))
+    everyone = {
+        instance.key: instance_metrics(instance, one) for instance, one in zip(gateway.everyone(), told, strict=True)
+    }
+    body: dict[str, Json] = {"service": "genrm"}
+    if list(gateway.instances) == [DEFAULT_KEY]:
+        body |= everyone[DEFAULT_KEY]
+    elif gateway.instances:
+        body["instances"] = {key: everyone[key] for key in gateway.instances}
+    if gateway.rules is not None:
+        body["rules"] = everyone[gateway.rules.key]
+    return body
