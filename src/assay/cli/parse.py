@@ -31,9 +31,13 @@ class ParseLine(Config):
 
 
 def parse(
-    file: Annotated[Path | None, typer.Argument(help="JSONL with text, n and optionally mode; stdin without it.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="JSONL with text, n and optionally mode; stdin without it.")
+    ] = None,
     judge: Annotated[str, typer.Option(help="pointwise, verifier, or the path of a judge's TOML file.")] = "pointwise",
-    lenient: Annotated[bool, typer.Option(help="Also accept near misses of the format; such verdicts are flagged.")] = False,
+    lenient: Annotated[
+        bool, typer.Option(help="Also accept near misses of the format; such verdicts are flagged.")
+    ] = False,
 ) -> None:
     """Print one JSON verdict (scores) or failure a line for judge texts read from FILE."""
     for number, line in enumerate(_lines(file), 1):

@@ -19,8 +19,22 @@ from assay.judges.parts import parts
 from .judgment import Judgment
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """Which model answers; goes into the header of a run."""
+
+    model: str
+    weight_version: str
+
+
 class JudgeBackend(Protocol):
     """Whoever can judge: a ``Scorer`` in this process, or a service behind HTTP (``RemoteScorer``)."""
+
+    async def start(self) -> ModelFacts:
+        """Be ready to judge. Raises StartError or InputError."""
+        ...
+
+    async def close(self) -> None: ...
 
     async def judge_part(
         self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0, candidate: int | None = None

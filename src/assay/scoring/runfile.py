@@ -6,6 +6,7 @@ A later call with the same output goes on where this one stopped, if it is the s
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,7 +46,8 @@ class RunFile:
 
     def __init__(self, path: Path, header: RunHeader, *, fresh: bool = False, retry_failed: bool = False) -> None:
         self.path = path
-        self._header = {"assay_run": 1, **asdict(header)}
+        # As it will come back from the file, where tuples are lists.
+        self._header: dict[str, Any] = json.loads(json.dumps({"assay_run": 1, **asdict(header)}))
         self._journal_path = path.with_name(path.name + ".journal.jsonl")
         if fresh:
             path.unlink(missing_ok=True)

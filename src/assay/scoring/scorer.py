@@ -31,6 +31,7 @@ from assay.engines.base import Engine
 from assay.judges.base import Judge, content_hash
 from assay.judges.parts import join, parts
 
+from .batch import ModelFacts
 from .boundary import generate_all
 from .cache import VerdictCache, verdict_key
 from .counts import Counts
@@ -77,6 +78,19 @@ class Scorer:
         self.counts = Counts()
         self._slots = asyncio.Semaphore(self.policy.max_concurrency)
         self._flights: SingleFlight[_Asked] | None = SingleFlight() if deduplicate else None
+
+    async def start(self) -> ModelFacts:
+        """Start the engine; says which model answers."""
+        await self.engine.start()
+        return ModelFacts(model=self.engine.info.model, weight_version=self.engine.info.weight_version)
+
+    async def close(self) -> None:
+        """Close the engine, the cache and the recorder."""
+        await self.engine.close()
+        if self.cache is not None:
+            self.cache.close()
+        if self.recorder is not None:
+            self.recorder.close()
 
     async def judge(self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0) -> Judgment:
         """Judge the whole item; a judge that looks at one candidate at a time is asked once per candidate.

@@ -1,0 +1,166 @@
+"""What ``assay judge`` does with its flags: load, build, run, show. Every decision is made by the layers below."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Literal
+
+from rich.console import Console
+
+from assay.client import GenRMClient
+from assay.core import log
+from assay.core.config import Config
+from assay.core.errors import InputError
+from assay.core.types import SamplingParams
+from assay.data import EXPORTS, FieldMap, Items, Need, ResultRow, load_items, result_row, write_jsonl
+from assay.engines.catalog import build_engine, engine_config
+from assay.judges import Judge, JudgeOptions, build_judge
+from assay.report.html import write_report
+from assay.report.summary import summarise
+from assay.report.tables import print_summary
+from assay.scoring.batch import JudgeBackend
+from assay.scoring.cache import VerdictCache
+from assay.scoring.job import Job, JobResult, Progress, run_job
+from assay.scoring.policy import ScoringPolicy
+from assay.scoring.remote import RemoteScorer
+from assay.scoring.scorer import Scorer
+from assay.wire.sampling import SamplingBody, to_sampling
+
+from .options import checked, json_option
+from .progress import judging_progress
+
+console = Console()
+
+
+class Flags(Config):
+    """The flags of ``assay judge``, as given; see there for what each means."""
+
+    file: str
+    judge: str
+    out: Path
+    engine: Literal["embedded", "openai", "fake", "rule", "service"] | None
+    model: str | None
+    url: str | None
+    api_key: str | None
+    route_key: str | None
+    engine_options: str
+    sampling: str
+    field: list[str]
+    choices: bool
+    lenient: bool
+    language: Literal["en", "zh"]
+    mode: Literal["1-10", "0-1"]
+    need_gold: bool
+    limit: int | None
+    concurrency: int
+    deadline: float
+    reask: int
+    seed: int
+    cache: Path | None
+    no_dedup: bool
+    fresh: bool
+    retry_failed: bool
+    export: Literal["best", "pairs"] | None
+    export_to: Path | None
+    report: Path | None
+
+
+def judge_file(flags: Flags) -> None:
+    """Run the command; ends the process with exit code 1 when some input was skipped, 130 after Ctrl-C."""
+    log.setup("warning")
+    judge = _judge(flags)
+    items = load_items(flags.file, FieldMap.parse(flags.field), need=_needs(flags))
+    job = Job(
+        judge=judge,
+        items=items.items[: flags.limit],
+        out=flags.out,
+        sampling=_sampling(flags),
+        seed=flags.seed,
+        concurrency=flags.concurrency,
+        deadline_s=flags.deadline,
+        fresh=flags.fresh,
+        retry_failed=flags.retry_failed,
+    )
+    console.print(f"[bold]{items.name}[/]: {len(job.items)} items ({items.shape}: {items.fields})", highlight=False)
+    result = JobResult()
+    stopped = False
+    try:
+        with judging_progress(judge.name) as progress:
+            asyncio.run(_run(flags, job, progress, result))
+    except KeyboardInterrupt:
+        stopped = True
+    _show(flags, job, items, result)
+    if stopped:
+        console.print(
+            f"stopped: {len(result.rows)} judgments are kept in {flags.out}; the same command goes on from there"
+        )
+        sys.exit(130)
+    if items.bad or result.skipped:
+        sys.exit(1)
+
+
+async def _run(flags: Flags, job: Job, progress: Progress, result: JobResult) -> None:
+    # Built here: an engine and a client belong to the event loop that they are used in.
+    await run_job(job, _backend(flags, job.judge), progress, result)
+
+
+def _judge(flags: Flags) -> Judge:
+    said = {"choices": flags.choices, "lenient": flags.lenient, "language": flags.language, "mode": flags.mode}
+    return build_judge(flags.judge, checked(JudgeOptions, **said))
+
+
+def _needs(flags: Flags) -> tuple[Need, ...]:
+    return ("candidates", "gold") if flags.need_gold else ("candidates",)
+
+
+def _sampling(flags: Flags) -> SamplingParams:
+    return to_sampling(checked(SamplingBody, **json_option("--sampling", flags.sampling)))
+
+
+def _backend(flags: Flags, judge: Judge) -> JudgeBackend:
+    kind = flags.engine or ("rule" if judge.rule else "embedded")
+    if kind == "service":
+        return RemoteScorer(GenRMClient(flags.url, api_key=flags.api_key), route_key=flags.route_key)
+    if judge.rule != (kind == "rule") and kind != "fake":
+        right = "rule" if judge.rule else "embedded, openai, fake or service"
+        raise InputError(f"judge {judge.name!r} cannot be answered by the engine {kind!r}: take {right}")
+    options = json_option("--engine-options", flags.engine_options)
+    given = {"model": flags.model, "base_url": flags.url, "api_key": flags.api_key if kind == "openai" else None}
+    options |= {name: value for name, value in given.items() if value is not None}
+    return Scorer(
+        build_engine(engine_config(kind, options)),
+        sampling=_sampling(flags),
+        policy=ScoringPolicy(max_concurrency=flags.concurrency, reask=flags.reask),
+        cache=None if flags.cache is None else VerdictCache(flags.cache),
+        deduplicate=not flags.no_dedup,
+    )
+
+
+def _show(flags: Flags, job: Job, items: Items, result: JobResult) -> None:
+    rows = [result_row(dict(row)) for row in result.rows]
+    for bad in items.bad:
+        console.print(f"[yellow]skipped[/] line {bad.line}: {bad.reason}", highlight=False)
+    for skipped in result.skipped:
+        console.print(f"[yellow]skipped[/] item {skipped.item_id}: {skipped.reason}", highlight=False)
+    if not rows:
+        raise InputError(f"nothing was judged: no item of {flags.file!r} can be taken by the judge {flags.judge!r}")
+    print_summary(console, summarise(rows, seconds=result.seconds))
+    console.print(f"{len(rows)} judgments in {flags.out}", highlight=False)
+    if flags.export is not None:
+        _export(flags, flags.export, job, rows)
+    if flags.report is not None:
+        write_report(flags.report, rows, title=f"{flags.judge} on {flags.file}")
+        console.print(f"report: {flags.report}", highlight=False)
+
+
+def _export(flags: Flags, kind: str, job: Job, rows: list[ResultRow]) -> None:
+    target = flags.export_to or flags.out.with_name(f"{flags.out.stem}.{kind}.jsonl")
+    made = EXPORTS[kind](rows, job.items)
+    write_jsonl(target, made.rows)
+    console.print(
+        f"{len(made.rows)} {kind} rows in {target} (left out: {made.ties} tied, {made.failed} failed, "
+        f"{made.single} with one candidate)",
+        highlight=False,
+    )

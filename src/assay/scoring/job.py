@@ -1,0 +1,108 @@
+"""A whole run over many items: start the backend, judge what is not judged yet, keep every row, close everything.
+
+What ``assay judge`` and the benchmarks do. Does not own flags, progress bars or tables (``cli``, ``report``).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from assay.core.types import Item, Json, SamplingParams
+from assay.judges.base import Judge
+
+from .batch import JudgeBackend, Skipped, Unit, judge_units, units
+from .judgment import Judgment
+from .records import Row, judgment_row
+from .runfile import RunFile, RunHeader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What to judge, by what, into which file."""
+
+    judge: Judge
+    items: Sequence[Item]
+    out: Path
+    sampling: SamplingParams = SamplingParams()
+    seed: int = 0
+    concurrency: int = 32
+    deadline_s: float = 300.0
+    fresh: bool = False
+    retry_failed: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class JobResult:
+    """Every row of the result file, and what this call did. Filled while the job runs, so that a stop loses nothing."""
+
+    rows: list[Row] = field(default_factory=list[Row])
+    skipped: list[Skipped] = field(default_factory=list[Skipped])
+    resumed: int = 0
+    """Judgments that an earlier call had made."""
+    judged: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Told once when the work is known, then after every judgment."""
+
+    on_start: Callable[[int, int], None]
+    """(judgments in all, judgments that are there already)"""
+    on_judgment: Callable[[Judgment], None]
+
+
+async def run_job(job: Job, backend: JudgeBackend, progress: Progress, result: JobResult) -> None:
+    """Run the job; ``result`` is up to date whenever this ends, also by an error or a cancellation.
+
+    Raises:
+        InputError, StartError, OutputError: see ``RunFile`` and the backend.
+    """
+    try:
+        facts = await backend.start()
+        header = RunHeader(
+            judge=job.judge.identity,
+            model=facts.model,
+            weight_version=facts.weight_version,
+            sampling=_said(job.sampling),
+            seed=job.seed,
+        )
+        with RunFile(job.out, header, fresh=job.fresh, retry_failed=job.retry_failed) as file:
+            await _judge(job, backend, progress, result, file)
+    finally:
+        await backend.close()
+
+
+async def _judge(job: Job, backend: JudgeBackend, progress: Progress, result: JobResult, file: RunFile) -> None:
+    found = list(units(job.judge, job.items))
+    result.skipped += [unit for unit in found if isinstance(unit, Skipped)]
+    todo = [unit for unit in found if isinstance(unit, Unit) and not file.has(unit)]
+    result.resumed = len(found) - len(result.skipped) - len(todo)
+    progress.on_start(result.resumed + len(todo), result.resumed)
+    begin = time.perf_counter()
+
+    def keep(judgment: Judgment) -> None:
+        file.append(judgment_row(judgment))
+        result.judged += 1
+        progress.on_judgment(judgment)
+
+    try:
+        await judge_units(
+            backend,
+            job.judge,
+            todo,
+            concurrency=job.concurrency,
+            deadline_s=job.deadline_s,
+            seed=job.seed,
+            on_judgment=keep,
+        )
+    finally:
+        result.seconds = time.perf_counter() - begin
+        result.rows = file.rows
+
+
+def _said(sampling: SamplingParams) -> dict[str, Json]:
+    return {name: value for name, value in asdict(sampling).items() if value is not None}

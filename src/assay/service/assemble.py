@@ -1,0 +1,99 @@
+"""Puts a service together from its configuration: engines, scorers, judges by name, cache and recorder.
+
+Owns which part gets which setting. Does not own what the parts do, nor how they are served (``app``, ``server``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+from assay.core.config import Config
+from assay.core.errors import InputError
+from assay.engines.base import Engine
+from assay.engines.catalog import build_engine, engine_config
+from assay.judges import Judge, JudgeOptions, build_judge
+from assay.scoring.cache import VerdictCache
+from assay.scoring.policy import ScoringPolicy
+from assay.scoring.recorder import Recorder
+from assay.scoring.scorer import Scorer
+from assay.wire.genrm import GenRMConfig, InstanceSpec
+
+from .hub import Hub
+
+EngineKind = Literal["embedded", "openai", "fake"]
+
+_PARALLEL = ("dp_size", "pp_size", "ep_size")
+
+
+class ServeConfig(Config):
+    """What ``assay serve`` serves; how it listens stands in ``ServiceSettings``."""
+
+    genrm: GenRMConfig
+    engine: EngineKind = "embedded"
+    """Which engine runs the judge models."""
+
+    engine_options: dict[str, Any] = {}
+    """Options of the engine beside the model, e.g. ``base_url`` of an OpenAI-compatible endpoint."""
+
+    judge_options: JudgeOptions = JudgeOptions()
+    """Options of the built-in judges; each judge takes those that it has."""
+
+    judge_files: tuple[str, ...] = ()
+    """TOML files of judges of your own, offered under their names."""
+
+    policy: ScoringPolicy = ScoringPolicy()
+    cache: Path | None = None
+    """SQLite file of the verdict cache; None keeps verdicts in memory only."""
+
+    record: Path | None = None
+    """Folder of the flight recorder; None records nothing."""
+
+
+def assemble(config: ServeConfig) -> Hub:
+    """The hub of a service; its engines are built, not started.
+
+    Raises:
+        InputError: no model is configured, an option that nothing takes, a judge's file that is wrong.
+        OutputError: the cache or the recorder cannot be opened.
+    """
+    specs = config.genrm.specs()
+    if not specs:
+        raise InputError("no judge model is configured: name one with --genrm-model-path or --genrm-instances")
+    judges = {judge.name: judge for judge in _judges(config)}
+    cache = VerdictCache(config.cache)
+    recorder = None if config.record is None else Recorder(config.record)
+
+    def scorer(engine: Engine, key: str, spec: InstanceSpec | None = None) -> Scorer:
+        extra = {} if spec is None else {"sampling": spec.sampling}
+        return Scorer(engine, instance=key, policy=config.policy, cache=cache, recorder=recorder, **extra)
+
+    instances = {key: scorer(_engine(config, spec), key, spec) for key, spec in specs.items()}
+    rules = scorer(build_engine(engine_config("rule", {})), "rules")
+    paths = {key: spec.model_path for key, spec in specs.items()}
+    return Hub(instances=instances, rules=rules, judges=judges, model_paths=paths)
+
+
+def _engine(config: ServeConfig, spec: InstanceSpec) -> Engine:
+    for name in _PARALLEL:
+        size = spec.engine.model_dump()[name]
+        if size != 1:
+            raise InputError(
+                f"instance {spec.route_key!r}: {name}={size} needs an engine that spans GPUs, not {config.engine!r}"
+            )
+    options: dict[str, Any] = {**config.engine_options, **spec.engine.passed_through}
+    if config.engine != "fake":
+        options["model"] = spec.model_path
+    if config.engine == "embedded":
+        options["max_context_len"] = spec.engine.max_context_len
+    return build_engine(engine_config(config.engine, options))
+
+
+def _judges(config: ServeConfig) -> Iterable[Judge]:
+    said = config.judge_options.model_dump(exclude_defaults=True)
+    for name in ("verifier", "pointwise", "math"):
+        taken = {option: value for option, value in said.items() if option in JudgeOptions.of(name)}
+        yield build_judge(name, JudgeOptions(**taken))
+    for path in config.judge_files:
+        yield build_judge(path, JudgeOptions(lenient=config.judge_options.lenient))
