@@ -1,4 +1,4 @@
-"""``assay parse``: read judge texts and print what the parser makes of them, so that it can be tried without a model."""
+"""``assay parse``: print what a parser makes of judge texts, to try it without a model."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import Field, ValidationError
 
 from assay.core.config import Config, explain
 from assay.core.errors import InputError
 from assay.core.types import Candidate, Completion, Draw, Item, Message, Outcome, Verdict
 from assay.judges import JudgeOptions, build_judge
-from pydantic import Field, ValidationError
 
 
 class ParseLine(Config):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from assay.core import log
 from assay.engines.embedded.config import DEFAULT_MODEL
 

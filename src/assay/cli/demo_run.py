@@ -1,0 +1,79 @@
+"""The demo, step by step: start ``assay serve`` as a process of its own, judge the bundled questions through its
+``/score`` with the rule judge and with the embedded model, print the tables, write a report, stop the service cleanly.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+
+from assay.client import GenRMClient
+from assay.core import log
+from assay.core.types import Item
+from assay.data import ResultRow, result_row
+from assay.data.demo import load_demo
+from assay.judges import Judge, JudgeOptions, build_judge
+from assay.report.html import write_report
+from assay.report.summary import summarise
+from assay.report.tables import print_summary
+from assay.scoring.job import Job, JobResult, Progress, run_job
+from assay.scoring.remote import RemoteScorer
+
+from .progress import judging_progress
+from .service_process import service_process
+
+console = Console()
+
+_START_S = 600.0
+
+
+def run_demo(out: Path, limit: int | None) -> None:
+    """Judge the bundled questions with two judges through one service; everything lands in ``out``."""
+    log.setup("warning")
+    begin = time.perf_counter()
+    items = load_demo()[:limit]
+    answers = sum(item.n for item in items)
+    console.print(f"[bold]Assay[/]: {len(items)} questions with {answers} answers, two judges, one service")
+    judges = (build_judge("math"), build_judge("verifier", JudgeOptions(choices=True)))
+    rows: list[ResultRow] = []
+    with _service(out) as url:
+        for judge in judges:
+            rows += _judge(url, judge, items, out / f"{judge.name}.parquet")
+    report = out / "report.html"
+    write_report(report, rows, title="Assay demo")
+    console.print(f"service stopped; all in {time.perf_counter() - begin:.0f} s", highlight=False)
+    console.print(f"[bold]report[/]  {report}\n[bold]rows[/]    {out}/*.parquet", highlight=False)
+
+
+def _judge(url: str, judge: Judge, items: tuple[Item, ...], out: Path) -> list[ResultRow]:
+    result = JobResult()
+    job = Job(judge=judge, items=items, out=out, fresh=True)
+    with judging_progress(judge.name) as progress:
+        asyncio.run(_through(url, job, progress, result))
+    rows = [result_row(dict(row)) for row in result.rows]
+    print_summary(console, summarise(rows, seconds=result.seconds))
+    return rows
+
+
+async def _through(url: str, job: Job, progress: Progress, result: JobResult) -> None:
+    # The client belongs to the event loop that it is used in.
+    await run_job(job, RemoteScorer(GenRMClient(url)), progress, result)
+
+
+@contextmanager
+def _service(out: Path) -> Iterator[str]:
+    flags = ["--choices", "--record", str(out / "recorder")]
+    status = console.status("service: starting (the first time, the model is converted: half a minute)")
+    status.start()
+    try:
+        with service_process(flags, out / "serve.log", start_s=_START_S) as url:
+            status.stop()
+            console.print(f"service ready: {url}", highlight=False)
+            yield url
+    finally:
+        status.stop()
