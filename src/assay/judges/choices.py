@@ -12,10 +12,10 @@ from assay.core.types import Completion, Failure, FailureKind, Outcome, Verdict
 
 
 def read_choice(completions: Sequence[Completion], labels: Mapping[str, float], min_mass: float) -> Outcome:
-    """The score of the most probable label; ``Verdict.text`` is that label, ``Verdict.mass`` their total mass.
+    """The score of the most probable label; its text is that label, its mass that of all labels.
 
-    Failures: ``low_mass`` below ``min_mass`` (the model wanted to say something else), ``parse_error`` when the two best
-    are equally probable, ``engine_error`` when the engine did not return one log-prob per label.
+    Failures: ``low_mass`` below ``min_mass`` (the model wanted to say something else), ``parse_error`` when the two
+    best are equally probable, ``engine_error`` when the engine did not return one log-prob per label.
     """
     logprobs = completions[0].choice_logprobs if len(completions) == 1 else None
     if logprobs is None or len(logprobs) != len(labels) or any(math.isnan(value) for value in logprobs):

@@ -88,6 +88,18 @@ def bare(text: str) -> str:
     """``text`` without outer white space, emphasis marks and pairs of brackets or quotes (at most four layers)."""
     for _ in range(4):
         text = text.strip().strip("*").strip()
-        if len(text) >= 2 and text[0] + text[-1] in _PAIRS:
+        if len(text) >= 2 and text[0] + text[-1] in _PAIRS and _level(text[1:-1], text[0], text[-1]):
             text = text[1:-1]
     return text.strip()
+
+
+def _level(inner: str, opening: str, closing: str) -> bool:
+    """Whether no bracket in ``inner`` belongs to one outside it: ``(7), (5)`` is not one pair around ``7), (5``."""
+    if opening == closing:
+        return opening not in inner
+    depth = 0
+    for char in inner:
+        depth += (char == opening) - (char == closing)
+        if depth < 0:
+            return False
+    return depth == 0

@@ -164,11 +164,13 @@ def _unlabelled(part: str, place: int, n: int) -> str:
 
 def _undress(said: str) -> str:
     """A one-word reply without what surrounds it: full stop, emphasis, quotes, a box."""
-    text = plain(said.translate(ASCII_FORM)).rstrip(".!。 ")
-    found = ANY_BOX.match(text)
-    if found is not None and balanced(text, found.end()) == len(text) - 1:
-        text = text[found.end() : -1]
-    return plain(text).rstrip(".!。 ")
+    text = said.translate(ASCII_FORM)
+    for _ in range(2):
+        text = plain(text.strip().rstrip(".!。"))
+        found = ANY_BOX.match(text)
+        if found is not None and balanced(text, found.end()) == len(text) - 1:
+            text = text[found.end() : -1]
+    return text
 
 
 def _shown(text: str) -> str:
