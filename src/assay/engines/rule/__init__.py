@@ -1,0 +1,1 @@
+"""The rule engine: questions that a program answers exactly, in child processes that cannot harm the parent."""
