@@ -6,22 +6,21 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from fastapi import APIRouter, FastAPI
+from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from assay import __version__
-from assay.core.errors import GenerationError, InputError
+from assay.core.errors import AssayError
 
 from .boundary import Boundary
-from .call import BodyTooLarge
-from .direct import direct_route
-from .gateway import Gateway, NotFound
+from .direct import DirectRoutes
+from .gateway import Gateway
 from .hub import Hub
 from .metrics import ServiceMetrics
-from .replies import error_reply, failure_reply
+from .replies import error_reply, reply_to
 from .routes.chat import add_chat
 from .routes.generate import add_generate
 from .routes.offload import add_offload
@@ -41,16 +40,15 @@ def create_app(hub: Hub, settings: ServiceSettings) -> FastAPI:
     metrics = ServiceMetrics(gateway)
     app = FastAPI(title="Assay GenRM service", version=__version__, description=_ABOUT, lifespan=_lifespan(gateway))
     app.state.gateway = gateway
-    router = APIRouter(prefix=settings.prefix, route_class=direct_route(settings.max_body_bytes))
-    add_generate(router, gateway, settings)
-    add_score(router, gateway, settings)
-    add_status(router, gateway, settings, metrics)
-    add_chat(router, gateway, settings)
-    add_offload(router, gateway, settings)
-    app.include_router(router)
+    routes = DirectRoutes(settings.prefix, settings.max_body_bytes)
+    add_generate(routes, gateway, settings)
+    add_score(routes, gateway, settings)
+    add_status(routes, gateway, settings, metrics)
+    add_chat(routes, gateway, settings)
+    add_offload(routes, gateway, settings)
+    app.include_router(routes.router)
     _add_error_shape(app)
-    paths = [path for path in app.openapi()["paths"] if isinstance(path, str)]
-    app.add_middleware(Boundary, settings=settings, metrics=metrics, paths=paths)
+    app.add_middleware(Boundary, settings=settings, metrics=metrics, handlers=routes.handlers)
     return app
 
 
@@ -71,21 +69,9 @@ def _lifespan(gateway: Gateway) -> Callable[[FastAPI], AbstractAsyncContextManag
 def _add_error_shape(app: FastAPI) -> None:
     """Each exception that a route may raise, in its one reply."""
 
-    @app.exception_handler(GenerationError)
-    async def not_answered(_: Request, error: GenerationError) -> Response:
-        return failure_reply(error)
-
-    @app.exception_handler(NotFound)
-    async def not_found(_: Request, error: NotFound) -> Response:
-        return error_reply(404, str(error))
-
-    @app.exception_handler(InputError)
-    async def malformed(_: Request, error: InputError) -> Response:
-        return error_reply(422, str(error))
-
-    @app.exception_handler(BodyTooLarge)
-    async def too_large(_: Request, error: BodyTooLarge) -> Response:
-        return error_reply(413, str(error), {"Connection": "close"})
+    @app.exception_handler(AssayError)
+    async def failed(_: Request, error: AssayError) -> Response:
+        return reply_to(error)
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> Response:

@@ -9,27 +9,41 @@ import asyncio
 import hmac
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Mapping
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from assay.core.errors import AssayError
+
 from .call import Call
+from .direct import Handler
 from .metrics import ServiceMetrics
-from .replies import error_reply
+from .replies import error_reply, reply_to
 from .settings import ServiceSettings
 
 log = logging.getLogger(__name__)
 
-_CLIENT_GONE = 499
+CLIENT_GONE = 499
+"""The status counted for a request whose client left before there was one."""
+
+_CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
 class Boundary:
-    """Wraps the whole app."""
+    """Wraps the whole app, and calls the handlers that are found by method and whole path itself."""
 
-    def __init__(self, app: ASGIApp, settings: ServiceSettings, metrics: ServiceMetrics, paths: Iterable[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: ServiceSettings,
+        metrics: ServiceMetrics,
+        handlers: Mapping[tuple[str, str], Handler],
+    ) -> None:
         self._app = app
         self._metrics = metrics
-        self._paths = frozenset(paths)
+        self._handlers = handlers
+        self._paths = frozenset(path for _, path in handlers)
         self._open_path = f"{settings.prefix}/health"
         key = settings.api_key
         self._token = None if key is None else f"Bearer {key.get_secret_value()}".encode()
@@ -51,11 +65,7 @@ class Boundary:
             await send(message)
 
         try:
-            if self._refused(scope["path"], call):
-                reply = error_reply(401, "missing or wrong bearer token", {"WWW-Authenticate": "Bearer"})
-                await reply(scope, receive, tagged)
-            else:
-                await self._app(scope, receive, tagged)
+            await self._answer(scope, receive, tagged, call)
         except asyncio.CancelledError:
             if call.given_up is None:
                 raise
@@ -63,17 +73,33 @@ class Boundary:
             log.exception("request %s failed: %s %s", call.request_id, scope["method"], scope["path"])
             if status:
                 raise
-            await error_reply(500, f"internal error; the log has it under request {call.request_id}")(
-                scope, receive, tagged
-            )
+            message = f"internal error; the log has it under request {call.request_id}"
+            await error_reply(500, message)(scope, receive, tagged)
         finally:
-            seconds = time.perf_counter() - begin
-            path = scope["path"]
-            self._metrics.observe(path if path in self._paths else "other", status or _CLIENT_GONE, seconds)
-            if log.isEnabledFor(logging.DEBUG):
-                log.debug("%s %s %s %d %.4fs", call.request_id, scope["method"], path, status or _CLIENT_GONE, seconds)
+            self._note(scope, call, status or CLIENT_GONE, time.perf_counter() - begin)
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, call: Call) -> None:
+        if self._refused(scope["path"], call):
+            await error_reply(401, "missing or wrong bearer token", _CHALLENGE)(scope, receive, send)
+            return
+        handler = self._handlers.get((scope["method"], scope["path"]))
+        if handler is None:
+            await self._app(scope, receive, send)
+            return
+        try:
+            reply = await handler(Request(scope, receive, send))
+            # A stream's failures before its first event come from here; later ones it tells itself.
+            await reply(scope, receive, send)
+        except AssayError as error:
+            await reply_to(error)(scope, receive, send)
 
     def _refused(self, path: str, call: Call) -> bool:
         if self._token is None or path == self._open_path:
             return False
         return not hmac.compare_digest(call.headers.get(b"authorization", b""), self._token)
+
+    def _note(self, scope: Scope, call: Call, status: int, seconds: float) -> None:
+        path = scope["path"]
+        self._metrics.observe(path if path in self._paths else "other", status, seconds)
+        if log.isEnabledFor(logging.DEBUG):
+            log.debug("%s %s %s %d %.4f s", call.request_id, scope["method"], path, status, seconds)

@@ -22,7 +22,7 @@ from assay.scoring.scorer import Scorer
 from .admission import Admission
 from .call import Call
 from .generations import Generations
-from .in_flight import InFlight
+from .in_flight import InFlight, Roster
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class Instance:
         self.error: AssayError | None = None
         self.asleep: frozenset[Tag] = frozenset()
         self._model_path = model_path
-        self._in_flight: set[InFlight] = set()
+        self._roster = Roster(self.admission)
         self._changing = asyncio.Lock()
 
     @property
@@ -67,7 +67,7 @@ class Instance:
         """
         if self.state != "ready":
             raise self._refusal()
-        return InFlight(self.admission, self._in_flight, call, deadline)
+        return self._roster.admit(call, deadline)
 
     async def generate(self, request: Request, call: Call, deadline: Deadline) -> tuple[Completion, ...]:
         """Whole completions, in index order.
@@ -168,9 +168,8 @@ class Instance:
             async with asyncio.timeout(deadline.timeout):
                 await self.admission.idle()
         except TimeoutError:
-            aborted: Sequence[InFlight] = tuple(self._in_flight)
-            for request in aborted:
-                request.give_up(FailureKind.ASLEEP, f"instance {self.key!r} went to sleep before the answer was whole")
-            log.warning("instance %r: aborted %d requests to go to sleep", self.key, len(aborted))
+            detail = f"instance {self.key!r} went to sleep before the answer was whole"
+            aborted = self._roster.abort_all(FailureKind.ASLEEP, detail)
+            log.warning("instance %r: aborted %d requests to go to sleep", self.key, aborted)
             async with asyncio.timeout(_ABORT_GRACE_S):
                 await self.admission.idle()

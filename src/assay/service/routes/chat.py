@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -17,6 +16,7 @@ from assay.wire.messages import to_messages
 
 from ..call import Call
 from ..chat_stream import stream_chat
+from ..direct import DirectRoutes
 from ..events import EventStream
 from ..gateway import Gateway
 from ..instance import Instance
@@ -25,7 +25,7 @@ from ..settings import ServiceSettings
 from .documented import UNANSWERED, errors
 
 
-def add_chat(router: APIRouter, gateway: Gateway, settings: ServiceSettings) -> None:
+def add_chat(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings) -> None:
     """Add the routes."""
     created = int(time.time())
 
@@ -49,17 +49,15 @@ def add_chat(router: APIRouter, gateway: Gateway, settings: ServiceSettings) -> 
         ]
         return json_reply({"object": "list", "data": data})
 
-    router.add_api_route(
+    routes.add(
+        "POST",
         "/v1/chat/completions",
         chat_completions,
-        methods=["POST"],
         response_model=ChatReply,
         responses=UNANSWERED,
         tags=["openai"],
     )
-    router.add_api_route(
-        "/v1/models", models, methods=["GET"], response_model=ModelsReply, responses=errors(401), tags=["openai"]
-    )
+    routes.add("GET", "/v1/models", models, response_model=ModelsReply, responses=errors(401), tags=["openai"])
 
 
 def _to_request(body: ChatBody, call: Call, instance: Instance) -> EngineRequest:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -13,13 +12,14 @@ from assay.wire.messages import to_messages
 from assay.wire.sampling import to_sampling
 
 from ..call import Call
+from ..direct import DirectRoutes
 from ..gateway import Gateway
 from ..replies import json_reply
 from ..settings import ServiceSettings
 from .documented import UNANSWERED
 
 
-def add_generate(router: APIRouter, gateway: Gateway, settings: ServiceSettings) -> None:
+def add_generate(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings) -> None:
     """Add the route."""
 
     async def generate(request: Request, body: GenerateBody) -> Response:
@@ -41,6 +41,4 @@ def add_generate(router: APIRouter, gateway: Gateway, settings: ServiceSettings)
         headers = None if whole else {"X-Assay-Finish-Reason": completion.finish_reason}
         return json_reply({"response": completion.text}, headers=headers)
 
-    router.add_api_route(
-        "/generate", generate, methods=["POST"], response_model=GenerateReply, responses=UNANSWERED, tags=["genrm"]
-    )
+    routes.add("POST", "/generate", generate, response_model=GenerateReply, responses=UNANSWERED, tags=["genrm"])

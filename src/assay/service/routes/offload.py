@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.wire.status import OffloadBody, OffloadReply
 
 from ..call import Call
+from ..direct import DirectRoutes
 from ..gateway import Gateway
 from ..instance import Instance
 from ..replies import json_reply
@@ -18,7 +18,7 @@ from .documented import errors
 _RESPONSES = errors(400, 401, 404, 422, 502, 503)
 
 
-def add_offload(router: APIRouter, gateway: Gateway, settings: ServiceSettings) -> None:
+def add_offload(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings) -> None:
     """Add the routes."""
 
     async def offload(request: Request, body: OffloadBody) -> Response:
@@ -36,9 +36,7 @@ def add_offload(router: APIRouter, gateway: Gateway, settings: ServiceSettings) 
         return _reply(instance, await instance.onload(frozenset(body.tags)))
 
     for path, endpoint in (("/offload", offload), ("/onload", onload)):
-        router.add_api_route(
-            path, endpoint, methods=["POST"], response_model=OffloadReply, responses=_RESPONSES, tags=["lifecycle"]
-        )
+        routes.add("POST", path, endpoint, response_model=OffloadReply, responses=_RESPONSES, tags=["lifecycle"])
 
 
 def _reply(instance: Instance, bytes_: int) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,6 +10,7 @@ from assay.core.types import Failure, FailureKind
 from assay.wire.score import FailureReply, ScoreBody, VerdictReply, score_reply, to_item
 
 from ..call import Call
+from ..direct import DirectRoutes
 from ..gateway import Gateway
 from ..replies import json_reply
 from ..settings import ServiceSettings
@@ -20,7 +20,7 @@ NOT_JUDGED = frozenset({FailureKind.ASLEEP, FailureKind.OVERLOADED, FailureKind.
 """Failures after which the same request may be sent again: the item was not judged. The others are replies."""
 
 
-def add_score(router: APIRouter, gateway: Gateway, settings: ServiceSettings) -> None:
+def add_score(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings) -> None:
     """Add the route."""
 
     async def score(request: Request, body: ScoreBody) -> Response:
@@ -45,10 +45,10 @@ def add_score(router: APIRouter, gateway: Gateway, settings: ServiceSettings) ->
         }
         return json_reply(score_reply(outcome, judgment.votes, judgment.usage, facts))
 
-    router.add_api_route(
+    routes.add(
+        "POST",
         "/score",
         score,
-        methods=["POST"],
         response_model=VerdictReply | FailureReply,
         responses=errors(401, 404, 413, 422, 429, 503, 504),
         tags=["genrm"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,6 +11,7 @@ from assay.core.types import Json
 from assay.wire.genrm import DEFAULT_KEY
 from assay.wire.status import HealthReply, MetricsReply
 
+from ..direct import DirectRoutes
 from ..gateway import Gateway
 from ..metrics import ServiceMetrics, instance_metrics
 from ..replies import json_reply
@@ -19,7 +19,7 @@ from ..settings import ServiceSettings
 from .documented import errors
 
 
-def add_status(router: APIRouter, gateway: Gateway, settings: ServiceSettings, metrics: ServiceMetrics) -> None:
+def add_status(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings, metrics: ServiceMetrics) -> None:
     """Add the routes."""
 
     async def health() -> Response:
@@ -35,18 +35,16 @@ def add_status(router: APIRouter, gateway: Gateway, settings: ServiceSettings, m
             return Response(text, headers={"Content-Type": content_type})
         return json_reply(await _json_metrics(gateway, settings.health_timeout_s))
 
-    router.add_api_route(
+    routes.add(
+        "GET",
         "/health",
         health,
-        methods=["GET"],
         response_model=HealthReply,
         response_model_exclude_none=True,
         responses={503: {"model": HealthReply, "description": "An instance is starting, lost or could not start."}},
         tags=["status"],
     )
-    router.add_api_route(
-        "/metrics", show_metrics, methods=["GET"], response_model=MetricsReply, responses=errors(401), tags=["status"]
-    )
+    routes.add("GET", "/metrics", show_metrics, response_model=MetricsReply, responses=errors(401), tags=["status"])
 
 
 async def _json_metrics(gateway: Gateway, timeout_s: float) -> dict[str, Json]:
