@@ -14,8 +14,8 @@ TEXTS = 100_000
 CASES = Path(__file__).parent / "golden/parser_cases.jsonl"
 GOLDEN = [json.loads(line)["text"] for line in CASES.read_text("utf-8").splitlines()]
 WORDS = r"""
-\boxed{ \\boxed{ \fbox{ \framebox{ boxed{ { } 7 5 0 1 10 11 85 100 0.5 8.5 -3 , ; : nan inf -inf 1_0 1e5 1e400 8/10 80%
-** \text{ \frac{1}{2} Response A: N/A x <think> </think> [ ] ( ) $ $$ \ | 、 ， ； ： ８ ６ ｛ ｝ 分数： 评分 sorry cannot
+\boxed{ \\boxed{ \fbox{ \framebox{ boxed{ { } 7 5 0 1 10 11 85 100 0.5 8.5 -3 , ; : nan inf -inf 1_0 1e5 1e400 8/10
+80% ** \text{ \frac{1}{2} Response A: N/A x <think> </think> [ ] ( ) $ $$ \ | 、 ， ； ： ８ ６ ｛ ｝ 分数： 评分 sorry
 """
 ODD = [" ", "\n", "\t", "\x00", "\x08oxed{", "\x0cbox{", "\ud800", "\u202e", "\u200b", "Response 1: ", "\U0001f600"]
 PIECES = [*WORDS.split(), *ODD]

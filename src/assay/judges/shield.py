@@ -45,7 +45,7 @@ _EDGES: dict[Language, tuple[str, str]] = {"en": ("begins", "ends"), "zh": ("开
 _FIRST_WORDS = sorted({name.split()[0] for names in _NAMES.values() for name in names.values()})
 _DANGEROUS = re.compile(
     rf"(?P<box>{ANY_BOX.pattern})|(?P<open>\{{)|(?P<close>\}})"
-    r"|(?P<control></?(?:think|s|bos|eos|start_of_turn|end_of_turn)>|<\|[^<>|{}\s]{1,40}\|>|\[/?INST\])"
+    r"|(?P<control></?(?:think|s|bos|eos|start_of_turn|end_of_turn)>|<\|[^<>|{}\[\]‹›\s]{1,40}\|>|\[/?INST\])"
     rf"|(?P<marker>\[\[(?=\s*(?:{'|'.join(_FIRST_WORDS)})))",
     re.IGNORECASE,
 )
