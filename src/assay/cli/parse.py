@@ -68,7 +68,9 @@ def _lines(file: Path | None) -> Iterable[str]:
     if file is None:
         return sys.stdin
     try:
-        return file.read_text(encoding="utf-8").splitlines()
+        return file.read_text(encoding="utf-8").split("\n")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{str(file)!r} is not UTF-8 (byte {error.start})") from error
     except OSError as error:
         raise InputError(f"cannot read {str(file)!r}: {error.strerror}") from error
 

@@ -15,7 +15,33 @@ from .base import Judge, content_hash
 from .options import JudgeOptions
 from .parts import join, parts
 
-__all__ = ["JUDGES", "Judge", "JudgeOptions", "build_judge", "content_hash", "join", "load_judge", "parts"]
+__all__ = [
+    "JUDGES",
+    "OPTIONS",
+    "Judge",
+    "JudgeOptions",
+    "build_all",
+    "build_judge",
+    "content_hash",
+    "join",
+    "load_judge",
+    "parts",
+]
+
+
+OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "verifier": ("lenient", "choices", "min_mass", "labels", "language"),
+        "pointwise": ("lenient", "mode", "reference", "language"),
+        "math": (),
+    }
+)
+"""The options that each built-in judge has."""
+
+
+def build_all(options: JudgeOptions) -> tuple[Judge, ...]:
+    """Every built-in judge, each with those of the options that it has."""
+    return tuple(build_judge(name, options.of(known)) for name, known in OPTIONS.items())
 
 
 def build_judge(name: str, options: JudgeOptions | None = None) -> Judge:
@@ -53,7 +79,7 @@ def load_judge(path: str | Path, options: JudgeOptions | None = None) -> Judge:
 def _verifier(options: JudgeOptions) -> Judge:
     from .verifier import VerifierJudge
 
-    options.only("verifier", "lenient", "choices", "min_mass", "labels", "language")
+    options.only("verifier", *OPTIONS["verifier"])
     return VerifierJudge(
         lenient=options.lenient,
         choices=options.choices,
@@ -66,7 +92,7 @@ def _verifier(options: JudgeOptions) -> Judge:
 def _pointwise(options: JudgeOptions) -> Judge:
     from .pointwise import PointwiseJudge
 
-    options.only("pointwise", "lenient", "mode", "reference", "language")
+    options.only("pointwise", *OPTIONS["pointwise"])
     return PointwiseJudge(
         lenient=options.lenient, mode=options.mode, reference=options.reference, language=options.language
     )
@@ -75,7 +101,7 @@ def _pointwise(options: JudgeOptions) -> Judge:
 def _math(options: JudgeOptions) -> Judge:
     from .math_rule import MathJudge
 
-    options.only("math")
+    options.only("math", *OPTIONS["math"])
     return MathJudge()
 
 

@@ -5,6 +5,7 @@ Owns: the options and the refusal of those that a judge does not have. Does not 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 
 from pydantic import Field
@@ -33,6 +34,10 @@ class JudgeOptions(Config):
     """Show the item's reference to the pointwise judge, where the item has one."""
     language: Language = "en"
     """The language of the judge's prompt."""
+
+    def of(self, known: Collection[str]) -> JudgeOptions:
+        """These options without those that are not among ``known``."""
+        return JudgeOptions(**{key: value for key, value in self.model_dump().items() if key in known})
 
     def only(self, judge: str, *known: str) -> None:
         """Refuse what is set but not among the ``known`` options of ``judge``.

@@ -13,7 +13,7 @@ from assay.core.config import Config
 from assay.core.errors import InputError
 from assay.engines.base import Engine
 from assay.engines.catalog import build_engine, engine_config
-from assay.judges import Judge, JudgeOptions, build_judge
+from assay.judges import Judge, JudgeOptions, build_all, build_judge
 from assay.scoring.cache import VerdictCache
 from assay.scoring.policy import ScoringPolicy
 from assay.scoring.recorder import Recorder
@@ -91,9 +91,6 @@ def _engine(config: ServeConfig, spec: InstanceSpec) -> Engine:
 
 
 def _judges(config: ServeConfig) -> Iterable[Judge]:
-    said = config.judge_options.model_dump(exclude_defaults=True)
-    for name in ("verifier", "pointwise", "math"):
-        taken = {option: value for option, value in said.items() if option in JudgeOptions.of(name)}
-        yield build_judge(name, JudgeOptions(**taken))
+    yield from build_all(config.judge_options)
     for path in config.judge_files:
         yield build_judge(path, JudgeOptions(lenient=config.judge_options.lenient))
