@@ -79,7 +79,7 @@ def test_failures_are_kept_and_judged_again_only_when_asked(tmp_path: Path) -> N
 def test_another_run_is_not_mixed_in(tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
     RunFile(path, HEADER).close()
-    with pytest.raises(InputError, match="model 'script' instead of 'other'.*--fresh"):
+    with pytest.raises(InputError, match=r"model 'script' instead of 'other'.*--fresh"):
         RunFile(path, replace(HEADER, model="other"))
     RunFile(path, replace(HEADER, model="other"), fresh=True).close()
     seal([], path, {"else": 1})

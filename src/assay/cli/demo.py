@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
+from pydantic import Field
+
+from assay.core.config import Config
 
 
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for results, log and report.")] = Path("runs/demo"),
-    limit: Annotated[int | None, typer.Option(min=1, help="Judge only the first so many questions.")] = None,
-) -> None:
+class DemoFlags(Config):
     """Judge the bundled questions through a judge service, print tables, write an HTML report."""
+
+    out: Path = Path("runs/demo")
+    """Folder for results, log and report."""
+    limit: int | None = Field(default=None, ge=1)
+    """Judge only the first so many questions."""
+
+
+def demo(flags: DemoFlags) -> None:
+    """Run the verb."""
     from .demo_run import run_demo
 
-    run_demo(out, limit)
+    run_demo(flags.out, flags.limit)

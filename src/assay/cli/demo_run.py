@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -66,7 +66,7 @@ async def _through(url: str, job: Job, progress: Progress, result: JobResult) ->
 
 
 @contextmanager
-def _service(out: Path) -> Iterator[str]:
+def _service(out: Path) -> Generator[str]:
     flags = ["--choices", "--record", str(out / "recorder")]
     status = console.status("service: starting (the first time, the model is converted: half a minute)")
     status.start()

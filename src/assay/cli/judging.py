@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from pathlib import Path
-from typing import Literal
 
 from rich.console import Console
 
 from assay.client import GenRMClient
 from assay.core import log
-from assay.core.config import Config
 from assay.core.errors import InputError
 from assay.core.types import SamplingParams
 from assay.data import EXPORTS, FieldMap, Items, Need, ResultRow, load_items, result_row, write_jsonl
@@ -28,46 +25,14 @@ from assay.scoring.remote import RemoteScorer
 from assay.scoring.scorer import Scorer
 from assay.wire.sampling import SamplingBody, to_sampling
 
-from .options import checked, json_option
+from .declare import checked
+from .judge import JudgeFlags
 from .progress import judging_progress
 
 console = Console()
 
 
-class Flags(Config):
-    """The flags of ``assay judge``, as given; see there for what each means."""
-
-    file: str
-    judge: str
-    out: Path
-    engine: Literal["embedded", "openai", "fake", "rule", "service"] | None
-    model: str | None
-    url: str | None
-    api_key: str | None
-    route_key: str | None
-    engine_options: str
-    sampling: str
-    field: list[str]
-    choices: bool
-    lenient: bool
-    language: Literal["en", "zh"]
-    mode: Literal["1-10", "0-1"]
-    need_gold: bool
-    limit: int | None
-    concurrency: int
-    deadline: float
-    reask: int
-    seed: int
-    cache: Path | None
-    no_dedup: bool
-    fresh: bool
-    retry_failed: bool
-    export: Literal["best", "pairs"] | None
-    export_to: Path | None
-    report: Path | None
-
-
-def judge_file(flags: Flags) -> None:
+def judge_file(flags: JudgeFlags) -> None:
     """Run the command; ends the process with exit code 1 when some input was skipped, 130 after Ctrl-C."""
     log.setup("warning")
     judge = _judge(flags)
@@ -101,32 +66,32 @@ def judge_file(flags: Flags) -> None:
         sys.exit(1)
 
 
-async def _run(flags: Flags, job: Job, progress: Progress, result: JobResult) -> None:
+async def _run(flags: JudgeFlags, job: Job, progress: Progress, result: JobResult) -> None:
     # Built here: an engine and a client belong to the event loop that they are used in.
     await run_job(job, _backend(flags, job.judge), progress, result)
 
 
-def _judge(flags: Flags) -> Judge:
+def _judge(flags: JudgeFlags) -> Judge:
     said = {"choices": flags.choices, "lenient": flags.lenient, "language": flags.language, "mode": flags.mode}
     return build_judge(flags.judge, checked(JudgeOptions, **said))
 
 
-def _needs(flags: Flags) -> tuple[Need, ...]:
+def _needs(flags: JudgeFlags) -> tuple[Need, ...]:
     return ("candidates", "gold") if flags.need_gold else ("candidates",)
 
 
-def _sampling(flags: Flags) -> SamplingParams:
-    return to_sampling(checked(SamplingBody, **json_option("--sampling", flags.sampling)))
+def _sampling(flags: JudgeFlags) -> SamplingParams:
+    return to_sampling(checked(SamplingBody, **flags.sampling))
 
 
-def _backend(flags: Flags, judge: Judge) -> JudgeBackend:
+def _backend(flags: JudgeFlags, judge: Judge) -> JudgeBackend:
     kind = flags.engine or ("rule" if judge.rule else "embedded")
     if kind == "service":
         return RemoteScorer(GenRMClient(flags.url, api_key=flags.api_key), route_key=flags.route_key)
     if judge.rule != (kind == "rule") and kind != "fake":
         right = "rule" if judge.rule else "embedded, openai, fake or service"
         raise InputError(f"judge {judge.name!r} cannot be answered by the engine {kind!r}: take {right}")
-    options = json_option("--engine-options", flags.engine_options)
+    options = dict(flags.engine_options)
     given = {"model": flags.model, "base_url": flags.url, "api_key": flags.api_key if kind == "openai" else None}
     options |= {name: value for name, value in given.items() if value is not None}
     return Scorer(
@@ -138,7 +103,7 @@ def _backend(flags: Flags, judge: Judge) -> JudgeBackend:
     )
 
 
-def _show(flags: Flags, job: Job, items: Items, result: JobResult) -> None:
+def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> None:
     rows = [result_row(dict(row)) for row in result.rows]
     for bad in items.bad:
         console.print(f"[yellow]skipped[/] line {bad.line}: {bad.reason}", highlight=False)
@@ -155,7 +120,7 @@ def _show(flags: Flags, job: Job, items: Items, result: JobResult) -> None:
         console.print(f"report: {flags.report}", highlight=False)
 
 
-def _export(flags: Flags, kind: str, job: Job, rows: list[ResultRow]) -> None:
+def _export(flags: JudgeFlags, kind: str, job: Job, rows: list[ResultRow]) -> None:
     target = flags.export_to or flags.out.with_name(f"{flags.out.stem}.{kind}.jsonl")
     made = EXPORTS[kind](rows, job.items)
     write_jsonl(target, made.rows)

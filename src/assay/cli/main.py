@@ -14,10 +14,11 @@ import typer
 from assay import __version__
 from assay.core.errors import AssayError
 
-from .demo import demo
-from .judge import judge
-from .parse import parse
-from .serve import serve
+from .declare import verb
+from .demo import DemoFlags, demo
+from .judge import JudgeFlags, judge
+from .parse import ParseFlags, parse
+from .serve import ServeFlags, serve
 
 app = typer.Typer(
     name="assay",
@@ -27,10 +28,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command()(serve)
-app.command()(judge)
-app.command()(parse)
-app.command()(demo)
+app.command("serve")(verb(ServeFlags, serve))
+app.command("judge")(verb(JudgeFlags, judge))
+app.command("parse")(verb(ParseFlags, parse))
+app.command("demo")(verb(DemoFlags, demo))
 
 
 @app.callback(invoke_without_command=True)

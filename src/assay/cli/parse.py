@@ -30,19 +30,22 @@ class ParseLine(Config):
     """The score scale, where the judge has one: ``1-10`` or ``0-1``."""
 
 
-def parse(
-    file: Annotated[
-        Path | None, typer.Argument(help="JSONL with text, n and optionally mode; stdin without it.")
-    ] = None,
-    judge: Annotated[str, typer.Option(help="pointwise, verifier, or the path of a judge's TOML file.")] = "pointwise",
-    lenient: Annotated[
-        bool, typer.Option(help="Also accept near misses of the format; such verdicts are flagged.")
-    ] = False,
-) -> None:
+class ParseFlags(Config):
     """Print one JSON verdict (scores) or failure a line for judge texts read from FILE."""
-    for number, line in enumerate(_lines(file), 1):
+
+    file: Annotated[Path | None, typer.Argument()] = None
+    """JSONL with text, n and optionally mode; stdin without it."""
+    judge: str = "pointwise"
+    """pointwise, verifier, or the path of a judge's TOML file."""
+    lenient: Annotated[bool, typer.Option("--lenient")] = False
+    """Also accept near misses of the format; such verdicts are flagged."""
+
+
+def parse(flags: ParseFlags) -> None:
+    """Run the verb."""
+    for number, line in enumerate(_lines(flags.file), 1):
         if line.strip():
-            print(json.dumps(_answer(read(_parse_line(line, number), judge, lenient))))
+            print(json.dumps(_answer(read(_parse_line(line, number), flags.judge, flags.lenient))))
 
 
 def read(line: ParseLine, judge: str, lenient: bool) -> Outcome:

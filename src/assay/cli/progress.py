@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -13,7 +13,7 @@ from assay.scoring.judgment import Judgment
 
 
 @contextmanager
-def judging_progress(label: str) -> Iterator[Progress]:
+def judging_progress(label: str) -> Generator[Progress]:
     """Callbacks for ``run_job`` that keep a progress line up to date."""
     bar = Bar(
         TextColumn("[bold]{task.description}"),

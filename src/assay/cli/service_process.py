@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,7 +19,7 @@ _STOP_S = 40.0
 
 
 @contextmanager
-def service_process(flags: Sequence[str], log_file: Path, *, start_s: float) -> Iterator[str]:
+def service_process(flags: Sequence[str], log_file: Path, *, start_s: float) -> Generator[str]:
     """``assay serve`` with ``flags`` on a free port; gives its URL once it is healthy, and stops it at the end.
 
     Raises:

@@ -26,7 +26,7 @@ class Job:
     judge: Judge
     items: Sequence[Item]
     out: Path
-    sampling: SamplingParams = SamplingParams()
+    sampling: SamplingParams = field(default_factory=SamplingParams)
     seed: int = 0
     concurrency: int = 32
     deadline_s: float = 300.0

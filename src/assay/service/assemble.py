@@ -9,8 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import Field
+
 from assay.core.config import Config
 from assay.core.errors import InputError
+from assay.core.types import DEFAULT_SAMPLING, SamplingParams
 from assay.engines.base import Engine
 from assay.engines.catalog import build_engine, engine_config
 from assay.judges import Judge, JudgeOptions, build_all, build_judge
@@ -34,7 +37,7 @@ class ServeConfig(Config):
     engine: EngineKind = "embedded"
     """Which engine runs the judge models."""
 
-    engine_options: dict[str, Any] = {}
+    engine_options: dict[str, Any] = Field(default_factory=dict[str, Any])
     """Options of the engine beside the model, e.g. ``base_url`` of an OpenAI-compatible endpoint."""
 
     judge_options: JudgeOptions = JudgeOptions()
@@ -65,12 +68,11 @@ def assemble(config: ServeConfig) -> Hub:
     cache = VerdictCache(config.cache)
     recorder = None if config.record is None else Recorder(config.record)
 
-    def scorer(engine: Engine, key: str, spec: InstanceSpec | None = None) -> Scorer:
-        extra = {} if spec is None else {"sampling": spec.sampling}
-        return Scorer(engine, instance=key, policy=config.policy, cache=cache, recorder=recorder, **extra)
+    def scorer(engine: Engine, key: str, sampling: SamplingParams) -> Scorer:
+        return Scorer(engine, instance=key, sampling=sampling, policy=config.policy, cache=cache, recorder=recorder)
 
-    instances = {key: scorer(_engine(config, spec), key, spec) for key, spec in specs.items()}
-    rules = scorer(build_engine(engine_config("rule", {})), "rules")
+    instances = {key: scorer(_engine(config, spec), key, spec.sampling) for key, spec in specs.items()}
+    rules = scorer(build_engine(engine_config("rule", {})), "rules", DEFAULT_SAMPLING)
     paths = {key: spec.model_path for key, spec in specs.items()}
     return Hub(instances=instances, rules=rules, judges=judges, model_paths=paths)
 
