@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -62,7 +62,7 @@ class NoOpEngine:
 
     async def start(self) -> None: ...
 
-    async def generate(self, request: Request, _: Deadline) -> tuple[Completion, ...]:
+    async def generate(self, request: Request, deadline: Deadline) -> tuple[Completion, ...]:  # noqa: ARG002
         return (Completion(request_id=request.id, text="1", prompt_tokens=170, completion_tokens=1, model="no-op"),)
 
     async def health(self) -> EngineHealth:
@@ -179,7 +179,7 @@ async def load(variant: Variant, port: int, concurrency: int, seconds: float, in
 
 
 @contextmanager
-def server(kind: str) -> Iterator[int]:
+def server(kind: str) -> Generator[int]:
     """A server process; gives its port once it listens."""
     command = [sys.executable, __file__, "--serve", kind]
     with subprocess.Popen(

@@ -11,10 +11,10 @@ import os
 import random
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assay.core.deadline import Deadline
 from assay.core.types import Item, Message
@@ -36,7 +36,12 @@ KEY_VARIABLE = "ASSAY_API_KEY"
 _CONNECTIONS = 1024
 _CONNECT_S = 10.0
 _IDLE_S = 30.0
+
+T = TypeVar("T")
+_GENERATE = TypeAdapter(GenerateReply)
 _SCORE: TypeAdapter[ScoreReply] = TypeAdapter(ScoreReply)
+_HEALTH = TypeAdapter(HealthReply)
+_METRICS = TypeAdapter(dict[str, Any])
 
 
 class GenRMClient:
@@ -78,7 +83,7 @@ class GenRMClient:
         if route_key is not None:
             body["route_key"] = route_key
         data = await self._answered("POST", "/generate", dump(body), self._deadline(deadline_s))
-        return GenerateReply.model_validate_json(data).response
+        return _read(_GENERATE, data).response
 
     async def score(
         self,
@@ -98,19 +103,19 @@ class GenRMClient:
             judge=judge, item=from_item(item) if isinstance(item, Item) else item, route_key=route_key, seed=seed
         )
         data = await self._answered("POST", "/score", _json(body), self._deadline(deadline_s))
-        return _SCORE.validate_json(data)
+        return _read(_SCORE, data)
 
     async def health(self, *, deadline_s: float = 5.0) -> HealthReply:
         """What the service says of itself, asked once; unhealthy is an answer, not an error."""
         status, _, data = await self._send_once("GET", "/health", None, self._deadline(deadline_s))
         if status not in (200, 503):
             raise _refusal(status, None, data)
-        return HealthReply.model_validate_json(data)
+        return _read(_HEALTH, data)
 
     async def metrics(self, *, deadline_s: float = 5.0) -> dict[str, Any]:
         """The JSON of ``/metrics``."""
         data = await self._answered("GET", "/metrics", None, self._deadline(deadline_s))
-        return TypeAdapter(dict[str, Any]).validate_json(data)
+        return _read(_METRICS, data)
 
     async def close(self) -> None:
         """Close every connection. Closing twice is fine; calling a closed client is an error."""
@@ -184,6 +189,15 @@ def resolve_url(url: str | None) -> str:
 def _refusal(status: int, retry_after: float | None, data: bytes) -> GenRMError:
     error = read_error(status, data)
     return GenRMError(status, error.type, error.message, retry_after)
+
+
+def _read(reply: TypeAdapter[T], data: bytes) -> T:
+    """The reply that a 200 carries; what is not one came from another service, and is no answer."""
+    try:
+        return reply.validate_json(data)
+    except ValidationError:
+        quoted = data[:200].decode("utf-8", "replace")
+        raise GenRMError(200, "engine_error", f"a reply that is none of a GenRM service: {quoted}") from None
 
 
 def _json(body: BaseModel) -> bytes:
