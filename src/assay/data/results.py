@@ -96,7 +96,7 @@ def result_row(row: Mapping[str, Any]) -> ResultRow:
 
 
 def read_results(path: str | Path) -> list[ResultRow]:
-    """Every row of a result file (Parquet or JSONL).
+    """Every judgment of a result file (Parquet or JSONL); raw generations beside them, which no judge read, are left out.
 
     Raises:
         InputError: there is no such file, it is no file of results, or a line of it is broken.
@@ -105,15 +105,26 @@ def read_results(path: str | Path) -> list[ResultRow]:
     for record in open_source(path).records:
         if isinstance(record, BadRecord):
             raise InputError(f"{str(path)!r}, line {record.line}: {record.reason}")
-        rows.append(result_row(record.row))
+        row = result_row(record.row)
+        if row.judge:
+            rows.append(row)
     return rows
 
 
 def by_judge(rows: Iterable[ResultRow]) -> dict[tuple[str, str, str], list[ResultRow]]:
-    """The rows of each judge, told apart by name, identity and model, in the order of appearance."""
+    """The rows of each judge, told apart by name, identity and model, in the order of appearance.
+
+    A row that names no model (a failure before any engine answered) goes with the first model of its judge.
+    """
+    every = list(rows)
+    models: dict[tuple[str, str], str] = {}
+    for row in every:
+        if row.model:
+            models.setdefault((row.judge, row.judge_identity), row.model)
     found: dict[tuple[str, str, str], list[ResultRow]] = {}
-    for row in rows:
-        found.setdefault((row.judge, row.judge_identity, row.model), []).append(row)
+    for row in every:
+        judge = (row.judge, row.judge_identity)
+        found.setdefault((*judge, row.model or models.get(judge, "")), []).append(row)
     return found
 
 

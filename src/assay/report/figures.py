@@ -1,0 +1,94 @@
+"""The figures of one judge as short texts, in their order; the terminal and the page show the same ones."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .agreement import Accepting, Ranking
+from .intervals import Interval, Rate
+from .summary import JudgeSummary, Spread, Usage
+from .words import duration, number, percent, span
+
+
+class Figure(NamedTuple):
+    """A value and what stands beside it (interval, counts). Both are empty where the judge has no such figure."""
+
+    value: str = ""
+    aside: str = ""
+
+
+def figures(judge: JudgeSummary) -> dict[str, Figure]:
+    """Every figure by name; the same names in the same order for every judge."""
+    usage = judge.usage
+    return {
+        "items": Figure(number(judge.items)),
+        "judgments": Figure(number(judge.judgments)),
+        "verdicts": Figure(number(judge.verdicts), percent(judge.verdicts / judge.judgments)),
+        **_accepting(judge.accepting),
+        **_ranking(judge.ranking),
+        **_cost(usage),
+        "latency p50, p95": _latency(judge.latency),
+        "choice mass, median": _mass(judge.mass),
+    }
+
+
+def _accepting(single: Accepting | None) -> dict[str, Figure]:
+    auc = single.auc if single else None
+    return {
+        "agreement with gold": _rate(single.accuracy if single else None),
+        "balanced accuracy": _rate(single.balanced if single else None),
+        "right ones accepted": _hits(single.accepted if single else None),
+        "wrong ones refused": _hits(single.refused if single else None),
+        "AUC": Figure(f"{auc.value:.3f}", f"{auc.low:.3f}–{auc.high:.3f}") if auc else Figure(),
+    }
+
+
+def _ranking(ranked: Ranking | None) -> dict[str, Figure]:
+    left_out = (
+        ""
+        if ranked is None
+        else ", ".join(
+            f"{number(count)} {what}"
+            for count, what in ((ranked.silent, "no best"), (ranked.incomplete, "incomplete"))
+            if count
+        )
+    )
+    return {
+        "best on top": _rate(ranked.right.interval if ranked else None),
+        "a blind order would get": Figure(percent(ranked.chance), f"n = {number(ranked.right.n)}")
+        if ranked
+        else Figure(),
+        "tied, counted wrong": _hits(ranked.tied if ranked and ranked.tied.hits else None),
+        "items left out": Figure(left_out),
+    }
+
+
+def _cost(usage: Usage) -> dict[str, Figure]:
+    saved = Figure(percent(usage.saved)) if usage.saved else Figure()
+    reused = f"{percent(usage.cached_tokens / usage.prompt_tokens)} reused" if usage.cached_tokens else ""
+    return {
+        "judge calls": Figure(number(usage.calls)),
+        "judge calls saved": saved,
+        "asked again": Figure(number(usage.reasks)) if usage.reasks else Figure(),
+        "tokens read": Figure(number(usage.prompt_tokens), reused) if usage.prompt_tokens else Figure(),
+        "tokens written": Figure(number(usage.completion_tokens)) if usage.completion_tokens else Figure(),
+    }
+
+
+def _rate(interval: Interval | None) -> Figure:
+    """A share in percent, with its interval."""
+    return Figure(percent(interval.value), span(interval)) if interval else Figure()
+
+
+def _hits(counted: Rate | None) -> Figure:
+    if counted is None or not counted.n:
+        return Figure()
+    return Figure(percent(counted.hits / counted.n), f"{number(counted.hits)} of {number(counted.n)}")
+
+
+def _latency(latency: Spread | None) -> Figure:
+    return Figure(f"{duration(latency.median)}, {duration(latency.p95)}") if latency else Figure()
+
+
+def _mass(mass: Spread | None) -> Figure:
+    return Figure(f"{mass.median:.2f}", f"least {mass.low:.2f}") if mass else Figure()
