@@ -272,6 +272,17 @@ def test_a_reply_that_is_not_ours_is_an_error_and_not_a_text() -> None:
     asyncio.run(run())
 
 
+def test_a_large_body_is_sent_whole() -> None:
+    async def run() -> None:
+        engine = Puppet()
+        async with served(engine) as client:
+            text = "é" * 2_000_000
+            assert await client.generate([{"role": "user", "content": text}]) == "1"
+        assert engine.requests[0].prompt.messages[0].content == text  # type: ignore[union-attr]
+
+    asyncio.run(run())
+
+
 def test_close_really_closes() -> None:
     async def run() -> None:
         async with scripted(GOOD) as (_, client):

@@ -64,6 +64,12 @@ def test_logprobs_of_an_engine_that_has_none_are_refused() -> None:
     assert (refused.status_code, refused.json()["error"]["type"]) == (400, "bad_request")
 
 
+def test_logprobs_that_the_engine_did_not_give_are_not_left_out_in_silence() -> None:
+    refused = ask(Puppet(capabilities=frozenset({"chat", "logprobs"})), logprobs=True)
+    assert refused.status_code == 400
+    assert "ask without logprobs" in refused.json()["error"]["message"]
+
+
 def test_a_stream_opens_each_choice_and_ends_with_done() -> None:
     told = events(ask(StreamingPuppet(text="a b"), stream=True, n=2).text)
     assert told.pop() == "[DONE]"

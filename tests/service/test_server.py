@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import socket
@@ -20,6 +21,7 @@ from assay.service.settings import ServiceSettings
 
 from .doubles import USER, Puppet, make_app, until
 
+JSON = {"Content-Type": "application/json"}
 PORT_0 = ServiceSettings(port=0, drain_s=5)
 
 SCRIPT = """
@@ -56,6 +58,18 @@ def test_connections_do_not_wait_for_nagle() -> None:
             return seconds
 
     assert sorted(asyncio.run(run()))[5] < 0.03
+
+
+def test_a_body_over_the_limit_is_told_to_a_client_that_is_still_sending() -> None:
+    async def run() -> None:
+        async with running(make_app(Puppet(), max_body_bytes=1024), PORT_0) as url, aiohttp.ClientSession() as session:
+            large = io.BytesIO(b"x" * 4_000_000)
+            async with session.post(f"{url}/generate", data=large, headers=JSON) as reply:
+                assert reply.status == 413
+            async with session.post(f"{url}/generate", json={"messages": USER}) as reply:
+                assert reply.status == 200
+
+    asyncio.run(run())
 
 
 def test_leaving_lets_running_requests_end_and_closes_everything(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_sampling_is_read_in_openais_words() -> None:
         temperature=0.0, top_p=0.9, top_k=5, max_new_tokens=8, stop=("x",), seed=3, logprobs=2
     )
     assert chat_sampling(body()) == SamplingParams()
-    assert chat_sampling(body(logprobs=True)).logprobs == 0
+    assert chat_sampling(body(logprobs=True)).logprobs == 1
 
 
 @pytest.mark.parametrize("key", sorted(UNSUPPORTED))
@@ -74,7 +74,7 @@ def test_the_reply_is_what_the_official_client_reads() -> None:
         )
         for n in range(2)
     ]
-    told = chat_reply("chatcmpl-r", 12, "m", completions)
+    told = chat_reply("chatcmpl-r", 12, "m", completions, top_logprobs=2)
     reply = ChatCompletion.model_validate(told)
     assert [choice.index for choice in reply.choices] == [0, 1]
     assert reply.choices[0].finish_reason == "length"
@@ -86,6 +86,14 @@ def test_the_reply_is_what_the_official_client_reads() -> None:
     assert [(top.token, top.logprob) for top in logprobs.content[0].top_logprobs] == [("1", -0.1), ("0", LOGPROB_FLOOR)]
     assert logprobs.content[0].bytes == [49]
     assert ChatReply.model_validate(told).system_fingerprint == "w1"
+
+
+def test_a_tokens_text_is_told_also_without_alternatives() -> None:
+    seen = (TokenLogprob(token_id=5, text="1", logprob=-0.1),)
+    completion = Completion(request_id="r", text="1", token_ids=(5,), logprobs=(-0.1,), top_logprobs=(seen,))
+    (choice,) = chat_reply("c", 1, "m", [completion])["choices"]  # type: ignore[misc]
+    (token,) = choice["logprobs"]["content"]  # type: ignore[index, call-overload]
+    assert token == {"token": "1", "logprob": -0.1, "bytes": [49], "top_logprobs": []}
 
 
 def test_a_token_without_a_text_goes_by_its_id() -> None:

@@ -6,6 +6,7 @@ Owns retries, deadlines and errors on the client's side. Does not own what is se
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import os
 import random
@@ -36,6 +37,7 @@ KEY_VARIABLE = "ASSAY_API_KEY"
 _CONNECTIONS = 1024
 _CONNECT_S = 10.0
 _IDLE_S = 30.0
+_LARGE = 1 << 20
 
 T = TypeVar("T")
 _GENERATE = TypeAdapter(GenerateReply)
@@ -160,9 +162,11 @@ class GenRMClient:
         """Status, ``Retry-After`` and body of one attempt."""
         left = deadline.left
         headers = {"X-Assay-Deadline-S": f"{left:.3f}"} if body is not None and left > 0 else None
+        # A large body (images) goes out in pieces: as one, it would hold up the event loop.
+        data = body if body is None or len(body) < _LARGE else io.BytesIO(body)
         try:
             async with asyncio.timeout(deadline.timeout):
-                async with self._open().request(method, self.base_url + path, data=body, headers=headers) as reply:
+                async with self._open().request(method, self.base_url + path, data=data, headers=headers) as reply:
                     return reply.status, read_retry_after(reply.headers.get("Retry-After")), await reply.read()
         except aiohttp.ClientError as error:
             raise GenRMError(None, "unreachable", f"{self.base_url}: {error or type(error).__name__}") from error

@@ -94,6 +94,7 @@ def chat_sampling(body: ChatBody) -> SamplingParams:
         max_new_tokens=body.max_completion_tokens or body.max_tokens,
         stop=to_stop(body.stop),
         seed=body.seed,
-        logprobs=(body.top_logprobs or 0) if body.logprobs else None,
+        # At least one alternative: engines tell tokens' texts with those, and mostly it is the one that was sampled.
+        logprobs=max(1, body.top_logprobs or 0) if body.logprobs else None,
         chat_template_kwargs=body.chat_template_kwargs,
     )

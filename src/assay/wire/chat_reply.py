@@ -89,8 +89,13 @@ class ModelsReply(Reply):
     data: list[ModelReply]
 
 
-def chat_reply(reply_id: str, created: int, model: str, completions: Sequence[Completion]) -> dict[str, Json]:
-    """The JSON of a ``ChatReply``. The completions are whole: none of them has finish reason ``abort``."""
+def chat_reply(
+    reply_id: str, created: int, model: str, completions: Sequence[Completion], top_logprobs: int = 0
+) -> dict[str, Json]:
+    """The JSON of a ``ChatReply``; as many alternatives to each token are told as were asked for.
+
+    The completions are whole: none of them has finish reason ``abort``.
+    """
     first = completions[0]
     generated = sum(completion.completion_tokens for completion in completions)
     return {
@@ -98,7 +103,7 @@ def chat_reply(reply_id: str, created: int, model: str, completions: Sequence[Co
         "object": "chat.completion",
         "created": created,
         "model": model,
-        "choices": [_choice(completion) for completion in completions],
+        "choices": [_choice(completion, top_logprobs) for completion in completions],
         "usage": {
             "prompt_tokens": first.prompt_tokens,
             "completion_tokens": generated,
@@ -123,23 +128,23 @@ def chat_chunk(
     }
 
 
-def _choice(completion: Completion) -> dict[str, Json]:
+def _choice(completion: Completion, top_logprobs: int) -> dict[str, Json]:
     return {
         "index": completion.index,
         "message": {"role": "assistant", "content": completion.text, "refusal": None},
         "finish_reason": completion.finish_reason,
-        "logprobs": _logprobs(completion),
+        "logprobs": _logprobs(completion, top_logprobs),
     }
 
 
-def _logprobs(completion: Completion) -> Json:
+def _logprobs(completion: Completion, top_logprobs: int) -> Json:
     if completion.logprobs is None:
         return None
     tops = completion.top_logprobs or ((),) * len(completion.token_ids)
     content: list[Json] = []
     for token_id, logprob, top in zip(completion.token_ids, completion.logprobs, tops, strict=True):
         text = next((other.text for other in top if other.token_id == token_id), None)
-        others: list[Json] = [_token(other.token_id, other.text, other.logprob) for other in top]
+        others: list[Json] = [_token(other.token_id, other.text, other.logprob) for other in top[:top_logprobs]]
         content.append({**_token(token_id, text, logprob), "top_logprobs": others})
     return {"content": content, "refusal": None}
 

@@ -39,7 +39,9 @@ def add_chat(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings) 
         if body.stream:
             return EventStream(stream_chat(instance, asked, call, deadline, (reply_id, now, body.model)))
         completions = await instance.generate(asked, call, deadline)
-        return json_reply(chat_reply(reply_id, now, body.model, completions))
+        if body.logprobs and any(completion.logprobs is None for completion in completions):
+            raise _no_logprobs(instance)
+        return json_reply(chat_reply(reply_id, now, body.model, completions, body.top_logprobs or 0))
 
     async def models() -> Response:
         """The instances, by the names that ``model`` takes."""
@@ -61,9 +63,8 @@ def add_chat(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings) 
 
 
 def _to_request(body: ChatBody, call: Call, instance: Instance) -> EngineRequest:
-    engine = instance.scorer.engine
-    if body.logprobs and "logprobs" not in engine.info.capabilities:
-        raise GenerationError(FailureKind.BAD_REQUEST, f"the engine of {instance.key!r} gives no logprobs")
+    if body.logprobs and "logprobs" not in instance.scorer.engine.info.capabilities:
+        raise _no_logprobs(instance)
     if body.logprobs and body.stream:
         raise GenerationError(FailureKind.BAD_REQUEST, "logprobs are not streamed; leave out one of the two")
     return EngineRequest(
@@ -72,3 +73,8 @@ def _to_request(body: ChatBody, call: Call, instance: Instance) -> EngineRequest
         sampling=chat_sampling(body).over(instance.scorer.sampling),
         n=body.n,
     )
+
+
+def _no_logprobs(instance: Instance) -> GenerationError:
+    detail = f"the engine of {instance.key!r} tells no log-probs of single tokens; ask without logprobs"
+    return GenerationError(FailureKind.BAD_REQUEST, detail)
