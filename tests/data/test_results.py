@@ -6,6 +6,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.data import ResultRow, read_results, result_row
+from assay.data.results import by_judge
 
 ROW = {
     "item_id": "a",
@@ -65,3 +66,19 @@ def test_own_gold():
     assert row(gold=(0.0, 1.0)).own_gold == (0.0, 1.0)
     assert row(gold=(0.0, 1.0), candidate=2).own_gold is None
     assert row(candidate=0).own_gold is None
+
+
+def test_generations_that_no_judge_read_are_left_out(tmp_path):
+    (tmp_path / "x.jsonl").write_text(json.dumps(ROW) + "\n" + json.dumps({**ROW, "judge": "", "outcome": "generated"}))
+    assert [row.judge for row in read_results(tmp_path / "x.jsonl")] == ["math"]
+
+
+def test_a_failure_without_a_model_stays_with_its_judge():
+    rows = [
+        ResultRow(item_id="a", judge="j", outcome="timeout"),
+        ResultRow(item_id="b", judge="j", outcome="verdict", model="m"),
+        ResultRow(item_id="c", judge="j", outcome="verdict", model="other"),
+        ResultRow(item_id="d", judge="k", outcome="timeout"),
+    ]
+    found = {key: [row.item_id for row in group] for key, group in by_judge(rows).items()}
+    assert found == {("j", "", "m"): ["a", "b"], ("j", "", "other"): ["c"], ("k", "", ""): ["d"]}

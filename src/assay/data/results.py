@@ -96,7 +96,7 @@ def result_row(row: Mapping[str, Any]) -> ResultRow:
 
 
 def read_results(path: str | Path) -> list[ResultRow]:
-    """Every judgment of a result file (Parquet or JSONL); raw generations beside them, which no judge read, are left out.
+    """Every judgment of a result file (Parquet or JSONL); raw generations, which no judge has read, are left out.
 
     Raises:
         InputError: there is no such file, it is no file of results, or a line of it is broken.

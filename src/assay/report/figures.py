@@ -35,7 +35,9 @@ def figures(judge: JudgeSummary) -> dict[str, Figure]:
 def _accepting(single: Accepting | None) -> dict[str, Figure]:
     auc = single.auc if single else None
     return {
-        "agreement with gold": _rate(single.accuracy if single else None),
+        "agreement with gold": _hits(
+            Rate(hits=single.hits, n=single.n) if single and single.hits is not None else None
+        ),
         "balanced accuracy": _rate(single.balanced if single else None),
         "right ones accepted": _hits(single.accepted if single else None),
         "wrong ones refused": _hits(single.refused if single else None),

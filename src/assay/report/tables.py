@@ -19,6 +19,8 @@ FEW = 12
 def print_summary(console: Console, summary: Summary) -> None:
     """Print the tables of a run, and a sentence about every judge that is not better than chance."""
     console.print(summary_table(summary))
+    if summary.speed is not None:
+        console.print(Text(_pace(summary.speed), style="dim"))
     for key in dict.fromkeys(key for judge in summary.judges for key in judge.groups):
         table = group_table(summary, key)
         if table is not None:
@@ -43,9 +45,6 @@ def summary_table(summary: Summary) -> Table:
         if name == "verdicts":
             for kind, cells in _failures(summary):
                 table.add_row(Text(f"  {kind}", style="red"), *cells)
-    if summary.speed is not None:
-        table.caption = _pace(summary.speed)
-        table.caption_justify = "left"
     return table
 
 
