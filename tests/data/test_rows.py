@@ -55,6 +55,15 @@ def test_chat_candidates_bring_their_prompt():
     assert found.gold == (1.0, 0.0)
 
 
+def test_chats_that_continue_different_conversations_are_no_pair():
+    row = {
+        "w": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}],
+        "l": [{"role": "user", "content": "bye"}, {"role": "assistant", "content": "hello"}],
+    }
+    with pytest.raises(RowError, match="'l' continues another conversation"):
+        item(row, FieldMap(chosen=("w",), rejected=("l",)))
+
+
 def test_lists_of_chosen_and_rejected():
     found = item({"q": "q", "w": ["a", "b", "c"], "l": ["d"]}, FieldMap(prompt="q", chosen=("w",), rejected=("l",)))
     assert found.gold == (1.0, 1.0, 1.0, 0.0)

@@ -44,7 +44,7 @@ CHAT = [{"role": "user", "content": "q"}]
             "ppe",
             "prompt=prompt candidates=response_1,response_2 gold=winner",
         ),
-        ({"question": "q", "answer": "so #### 4"}, "gsm8k", "prompt=question reference=answer reference_after=####"),
+        ({"question": "q", "answer": "so #### 4"}, "gsm8k", "prompt=question reference=answer reference_after='####'"),
         (
             {"problem": "q", "solution": "s", "answer": "4", "unique_id": "u"},
             "math",

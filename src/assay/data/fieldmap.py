@@ -84,8 +84,7 @@ class FieldMap(Config):
         return tuple(dict.fromkeys(every))
 
     def __str__(self) -> str:
-        said = ((name, value) for name, value in self if value not in (None, ()))
-        return " ".join(f"{name}={','.join(value) if isinstance(value, tuple) else value}" for name, value in said)
+        return " ".join(f"{name}={_shown(name, value)}" for name, value in self if value not in (None, ()))
 
 
 MANY = ("candidates", "chosen", "rejected", "gold", "metadata")
@@ -96,3 +95,9 @@ def _split(text: str, value: str) -> tuple[str, ...]:
     if not all(found):
         raise InputError(f"cannot read {text!r}: an empty path between its commas")
     return found
+
+
+def _shown(name: str, value: str | tuple[str, ...]) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    return repr(value) if name == "reference_after" else value

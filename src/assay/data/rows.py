@@ -65,8 +65,11 @@ def _conversation(row: Mapping[str, Any], fields: FieldMap, cells: bool) -> tupl
     for path in fields.candidates or (*fields.chosen, *fields.rejected):
         value = _required(row, path, "candidate")
         value = _from_cell(value, '["', '[{"') if cells and len(fields.candidates) == 1 else value
-        if _is_chat(value) and messages is None:
-            messages = read_messages(value[:-1], path, cells=False)
+        if _is_chat(value) and not fields.prompt:
+            before = read_messages(value[:-1], path)
+            if messages not in (None, before):
+                raise RowError(f"the chat in {path!r} continues another conversation than the one before it")
+            messages = before
         candidates += read_candidates(value, path)
     if messages is None:
         raise RowError("no field is named for the prompt")
