@@ -36,7 +36,7 @@ def test_a_fault_of_ours_is_a_500_that_tells_nothing_but_the_request_id(caplog: 
         "error": {"type": "internal_error", "message": "internal error; the log has it under request abc"}
     }
     assert "secret" not in reply.text
-    (record,) = [r for r in caplog.records if r.name == "assay.service.boundary"]
+    (record,) = [r for r in caplog.records if r.name == "assay.service.boundary" and r.levelname == "ERROR"]
     assert "abc" in record.message
     assert record.exc_info is not None
 

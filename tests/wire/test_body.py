@@ -81,6 +81,13 @@ def test_any_json_is_a_body_or_an_input_error(value: object) -> None:
             parse(model, json.dumps(value).encode())
 
 
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999"])
+def test_numbers_that_are_none_are_refused_wherever_they_hide(number: str) -> None:
+    item = f'{{"prompt": "q", "candidates": ["a"], "metadata": {{"x": [1, {{"y": {number}}}]}}}}'
+    with pytest.raises(InputError, match=r"item\.metadata: .* is not a JSON number"):
+        parse(ScoreBody, f'{{"judge": "v", "item": {item}}}'.encode())
+
+
 def test_dump_is_compact_and_keeps_text_readable() -> None:
     assert dump({"response": "答案"}) == '{"response":"答案"}'.encode()
 

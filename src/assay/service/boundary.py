@@ -101,5 +101,6 @@ class Boundary:
     def _note(self, scope: Scope, call: Call, status: int, seconds: float) -> None:
         path = scope["path"]
         self._metrics.observe(path if path in self._paths else "other", status, seconds)
-        if log.isEnabledFor(logging.DEBUG):
-            log.debug("%s %s %s %d %.4f s", call.request_id, scope["method"], path, status, seconds)
+        level = logging.WARNING if status >= 500 else logging.DEBUG
+        if log.isEnabledFor(level):
+            log.log(level, "%s %s %s %d %.4f s", call.request_id, scope["method"], path, status, seconds)

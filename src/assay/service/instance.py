@@ -164,12 +164,20 @@ class Instance:
         return engine
 
     async def _drain(self, deadline: Deadline) -> None:
+        if await self._idle_within(deadline.timeout):
+            return
+        aborted = self._roster.abort_all(
+            FailureKind.ASLEEP, f"instance {self.key!r} went to sleep before the answer was whole"
+        )
+        log.warning("instance %r: aborted %d requests to go to sleep", self.key, aborted)
+        if not await self._idle_within(_ABORT_GRACE_S):
+            detail = f"{self.admission.running} aborted requests would not end, so instance {self.key!r} stays awake"
+            raise GenerationError(FailureKind.TIMEOUT, detail)
+
+    async def _idle_within(self, seconds: float | None) -> bool:
         try:
-            async with asyncio.timeout(deadline.timeout):
+            async with asyncio.timeout(seconds):
                 await self.admission.idle()
         except TimeoutError:
-            detail = f"instance {self.key!r} went to sleep before the answer was whole"
-            aborted = self._roster.abort_all(FailureKind.ASLEEP, detail)
-            log.warning("instance %r: aborted %d requests to go to sleep", self.key, aborted)
-            async with asyncio.timeout(_ABORT_GRACE_S):
-                await self.admission.idle()
+            return False
+        return True

@@ -68,6 +68,7 @@ async def running(app: FastAPI, settings: ServiceSettings) -> AsyncGenerator[str
         app,
         log_config=None,
         access_log=False,
+        server_header=False,
         backlog=_BACKLOG,
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=settings.drain_s,

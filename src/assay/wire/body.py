@@ -7,13 +7,32 @@ guessed at. A body that came through means what it says.
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
+import math
+from typing import Annotated, Any, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from assay.core.errors import InputError
 
 B = TypeVar("B", bound="Body")
+
+
+def _finite(value: dict[str, Any]) -> dict[str, Any]:
+    """The value; the parser lets NaN and infinity through where anything goes, and they are no JSON."""
+    pending: list[Any] = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            pending.extend(cast("dict[str, Any]", part).values())
+        elif isinstance(part, list):
+            pending.extend(cast("list[Any]", part))
+        elif isinstance(part, float) and not math.isfinite(part):
+            raise ValueError(f"{part} is not a JSON number")
+    return value
+
+
+JsonObject = Annotated[dict[str, Any], AfterValidator(_finite)]
+"""An object whose keys are not ours to know."""
 
 
 class Body(BaseModel):

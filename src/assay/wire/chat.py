@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from assay.core.types import SamplingParams
 
-from .body import Body
+from .body import Body, JsonObject
 from .messages import Messages
 from .sampling import Positive, Seed, Stop, Temperature, TopP, to_stop
 
@@ -59,7 +59,7 @@ class ChatBody(Body):
     logprobs: bool | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=20)] | None = None
     stream: bool | None = None
-    chat_template_kwargs: dict[str, Any] | None = None
+    chat_template_kwargs: JsonObject | None = None
     """Handed to the chat template, e.g. ``extra_body={"chat_template_kwargs": {"enable_thinking": false}}``."""
 
     user: str | None = None

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 
 from assay.core.types import Message
 
-from .body import Body
+from .body import Body, JsonObject
 
 Role = Literal["system", "developer", "user", "assistant", "tool"]
 
@@ -26,7 +26,7 @@ def _parts(parts: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return parts
 
 
-Parts = Annotated[list[dict[str, Any]], Field(min_length=1), AfterValidator(_parts)]
+Parts = Annotated[list[JsonObject], Field(min_length=1), AfterValidator(_parts)]
 
 
 class MessageBody(Body):

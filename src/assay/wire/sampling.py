@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
 from assay.core.types import SamplingParams
 
-from .body import Body
+from .body import Body, JsonObject
 
 SEED_MAX = 2**31 - 1
 
@@ -45,7 +45,7 @@ class SamplingBody(Body):
     """Texts that end the reply; they are not part of it."""
 
     seed: Seed | None = None
-    chat_template_kwargs: dict[str, Any] | None = None
+    chat_template_kwargs: JsonObject | None = None
     """Handed to the engine's chat template, e.g. ``{"enable_thinking": false}``."""
 
     @model_validator(mode="after")

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from assay.core.types import Candidate, Failure, FailureKind, Item, Json, Message, Outcome, Usage, Verdict, Vote
 
-from .body import Body, Reply
+from .body import Body, JsonObject, Reply
 from .messages import MessageBody, Messages, from_message, to_messages
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -26,7 +26,7 @@ class ItemBody(Body):
     reference: str | None = None
     """The standard answer, for judges that compare with one."""
 
-    metadata: dict[str, Any] = Field(default_factory=dict[str, Any])
+    metadata: JsonObject = Field(default_factory=dict[str, Any])
     """Goes into the record of the judgment; a judge of your own may read it."""
 
     @model_validator(mode="after")
