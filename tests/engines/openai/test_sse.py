@@ -36,7 +36,6 @@ def test_deltas_of_two_samples() -> None:
     deltas = [delta for event in [*events, "[DONE]"] for delta in reader.read(event)]
     reader.end()
     assert [(d.index, d.text, d.finish_reason) for d in deltas] == [
-        (0, "", None),
         (1, "b", None),
         (0, "a", None),
         (0, "", "stop"),

@@ -33,6 +33,8 @@ async def ask(engine: RuleEngine, prompt: Prompt, deadline: Deadline | None = No
 
 
 def run(body: Callable[[RuleEngine], Awaitable[None]], config: RuleConfig) -> None:
+    before = children()
+
     async def main() -> None:
         engine = RuleEngine(config)
         await engine.start()
@@ -43,7 +45,7 @@ def run(body: Callable[[RuleEngine], Awaitable[None]], config: RuleConfig) -> No
             await engine.close()
 
     asyncio.run(main())
-    assert children() == []
+    assert children() == before
 
 
 def children() -> list[str]:
@@ -59,38 +61,35 @@ def test_a_poisoned_answer_costs_only_itself() -> None:
         good = [math("x^2", "x*x"), math("x^2", "x^3"), math("5", r"\frac{1}{2"), math("5", "7" * 100_000)]
         asked = await asyncio.gather(*(ask(engine, prompt) for prompt in poison + good))
         assert asked == [FailureKind.TIMEOUT, FailureKind.TIMEOUT, "1", "0", "0", "0"]
-        assert time.perf_counter() - begin < 8
+        assert time.perf_counter() - begin < 20
         health = await engine.health()
         assert health.healthy
         assert health.detail["expired"] == 2
 
-    run(body, RuleConfig(workers=2, rule_timeout_s=0.6))
+    run(body, RuleConfig(workers=2, rule_timeout_s=1.5))
 
 
 def test_waiting_for_a_worker_does_not_count_as_time_of_the_rule() -> None:
     async def body(engine: RuleEngine) -> None:
-        asked = asyncio.gather(*(ask(engine, math(f"{n}x", f"x*{n}")) for n in range(60)))
+        stuck = asyncio.create_task(engine.generate(Request(id="r", prompt=math("5", SLOW)), Deadline.never()))
         await asyncio.sleep(0)
-        time.sleep(0.2)  # noqa: ASYNC251 - the event loop is held up, the children are not
-        assert await asked == ["1"] * 60
-        request = Request(id="r", prompt=math("5", SLOW))
-        with pytest.raises(GenerationError, match=r"rule 'math' took over 0.15 s"):
-            await engine.generate(request, Deadline.never())
+        assert await ask(engine, math("2x", "x*2")) == "1"  # it waited longer than a rule may take
+        with pytest.raises(GenerationError, match=r"rule 'math' took over 0.5 s"):
+            await stuck
 
-    run(body, RuleConfig(workers=1, rule_timeout_s=0.15))
+    run(body, RuleConfig(workers=1, rule_timeout_s=0.5))
 
 
 def test_a_worker_that_is_killed_is_a_failure_of_its_own_task_and_is_replaced() -> None:
     async def body(engine: RuleEngine) -> None:
         doomed = asyncio.create_task(engine.generate(Request(id="r", prompt=math("5", SLOW)), Deadline.after(20)))
-        await asyncio.sleep(0.1)
-        busy = [pid for pid in children() if _cpu_ticks(pid) == max(map(_cpu_ticks, children()))]
-        os.kill(int(busy[0]), signal.SIGKILL)
+        await asyncio.sleep(0)
+        os.kill(await busiest(), signal.SIGKILL)
         assert await ask(engine, math("x+1", "1+x")) == "1"
         with pytest.raises(GenerationError, match="its worker was killed by SIGKILL") as caught:
             await doomed
         assert caught.value.kind is FailureKind.ENGINE_ERROR
-        for pid in children():  # and those that are idle
+        for pid in children():  # those that are idle, and the one that is starting
             os.kill(int(pid), signal.SIGKILL)
         await asyncio.sleep(0.1)
         assert await ask(engine, math("x+2", "2+x")) == "1"
@@ -98,7 +97,18 @@ def test_a_worker_that_is_killed_is_a_failure_of_its_own_task_and_is_replaced() 
     run(body, RuleConfig(workers=2, rule_timeout_s=20))
 
 
-def _cpu_ticks(pid: str) -> int:
+async def busiest() -> int:
+    """The child that computes, once one does."""
+    before = {pid: cpu_ticks(pid) for pid in children()}
+    for _ in range(100):
+        await asyncio.sleep(0.05)
+        for pid, ticks in before.items():
+            if cpu_ticks(pid) > ticks + 3:
+                return int(pid)
+    raise AssertionError("no child computes")
+
+
+def cpu_ticks(pid: str) -> int:
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return int(fields[11]) + int(fields[12])
 
@@ -140,10 +150,10 @@ def test_samples_of_one_request_are_numbered() -> None:
 
 
 def test_a_worker_that_is_not_ready_in_time_is_a_start_error() -> None:
-    engine = RuleEngine(RuleConfig(workers=2, start_timeout_s=0.01))
+    engine, before = RuleEngine(RuleConfig(workers=2, start_timeout_s=0.01)), children()
     with pytest.raises(StartError, match="start_timeout_s"):
         asyncio.run(engine.start())
-    assert children() == []
+    assert children() == before
 
 
 def test_no_child_outlives_a_parent_that_is_killed() -> None:

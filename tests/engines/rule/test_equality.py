@@ -109,9 +109,10 @@ def test_the_answers_of_math500_equal_themselves_and_not_each_other() -> None:
     answers = [json.loads(line)["answer"] for line in data.read_text().splitlines()]
     equality.warm()
     pick = random.Random(0)
-    for answer in pick.sample(answers, 100):
+    for answer in pick.sample(answers, 50):
         assert equality.equal(answer, f"So the answer is {answer}") or read_form(answer).sort == "prose"
         assert equality.equal(answer, rf"$\boxed{{{answer}}}$.")
-    pairs = [(pick.choice(answers), pick.choice(answers)) for _ in range(300)]
-    taken_for_equal = {(a, b) for a, b in pairs if read_form(a).text != read_form(b).text and equality.equal(a, b)}
-    assert taken_for_equal <= {("5", "x=5"), ("x=5", "5"), ("120", r"120^\circ"), (r"120^\circ", "120")}
+    pairs = [(pick.choice(answers), pick.choice(answers)) for _ in range(100)]
+    equal = [(read_form(a).math, read_form(b).math) for a, b in pairs if a != b and equality.equal(a, b)]
+    # A unit, or the name of the unknown, may be left out.
+    assert [(a, b) for a, b in equal if a.removeprefix("x=") != b.removeprefix("x=")] == []

@@ -73,7 +73,9 @@ class ChunkReader:
             raise GenerationError(FailureKind.ENGINE_ERROR, f"the server broke off the stream: {event!r:.300}")
         choices = chunk.get("choices")
         for choice in choices if isinstance(choices, list) else ():
-            yield self._delta(choice)
+            delta = self._delta(choice)
+            if delta.text or delta.token_ids or delta.finish_reason:
+                yield delta
 
     def end(self) -> None:
         """The stream is over. Raises GenerationError when it ended early."""
@@ -88,10 +90,10 @@ class ChunkReader:
         if not 0 <= index < len(self._samples):
             raise broken(f"a choice has index {index}, {len(self._samples)} were asked for")
         sample = self._samples[index]
-        delta = choice.get("delta")
-        delta = delta if isinstance(delta, dict) else {"content": choice.get("text")}
-        thought = delta.get("reasoning_content") or delta.get("reasoning")
-        text = sample.marked(str(thought or ""), str(delta.get("content") or ""))
+        given = choice.get("delta")
+        said = given if isinstance(given, dict) else {"content": choice.get("text")}
+        thought = said.get("reasoning_content") or said.get("reasoning")
+        text = sample.marked(str(thought or ""), str(said.get("content") or ""))
         reason = None
         if choice.get("finish_reason") is not None:
             reason = finish_reason(choice["finish_reason"])
