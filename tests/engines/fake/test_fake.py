@@ -5,7 +5,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -163,6 +163,7 @@ def test_choices() -> None:
     assert broken.mass == pytest.approx(1e-6)
 
 
+@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from("abcd"), st.floats(0.01, 0.25), max_size=4),
     st.lists(st.sampled_from("abcd"), min_size=1, max_size=4, unique=True),

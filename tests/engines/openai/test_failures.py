@@ -1,7 +1,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core.types import FailureKind
@@ -56,6 +56,7 @@ def test_the_message_is_quoted_with_a_hint() -> None:
     assert "base_url" in read_refusal(404, "", "http://host", None).error.detail
 
 
+@settings(deadline=None)
 @given(st.integers(300, 599), st.text() | st.recursive(st.none() | st.text(), st.lists).map(json.dumps))
 def test_any_reply_is_a_failure_with_a_kind(status: int, body: str) -> None:
     assert read_refusal(status, body, "http://host/v1", 2.0).error.retry_after == 2.0

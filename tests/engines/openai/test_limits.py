@@ -1,7 +1,7 @@
 import asyncio
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core.deadline import Deadline
@@ -28,6 +28,7 @@ def test_more_than_the_capacity_waits_for_a_full_bucket_and_is_paid_for() -> Non
     assert bucket.reserve(100, 0.0) == 10
 
 
+@settings(deadline=None)
 @given(
     st.integers(1, 6000),
     st.lists(st.tuples(st.floats(0, 30), st.floats(0.1, 50)), min_size=1, max_size=60),
@@ -50,6 +51,7 @@ def test_no_window_gets_more_than_the_rate_and_one_burst(rate: int, asked: list[
             assert spent <= allowed + 1e-6
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 100), max_size=20), st.floats(0, 1000))
 def test_what_is_released_is_as_if_never_reserved(amounts: list[float], later: float) -> None:
     used, untouched = TokenBucket.per_minute(600), TokenBucket.per_minute(600)

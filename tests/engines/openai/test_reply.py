@@ -3,7 +3,7 @@ from math import exp, log
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core.errors import GenerationError
@@ -116,6 +116,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON, st.sampled_from([None, 1]))
 def test_any_json_is_completions_or_a_typed_failure(data: Any, logprobs: int | None) -> None:
     for answer in (

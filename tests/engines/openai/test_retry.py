@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.engines.openai.retry import pause, retry_after
@@ -8,6 +8,7 @@ from assay.engines.openai.retry import pause, retry_after
 NOW = datetime(2026, 11, 30, 10, 0, 0, tzinfo=UTC)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 500), st.text(), st.floats(0.001, 10), st.floats(0.001, 100))
 def test_a_pause_doubles_up_to_its_bound_and_loses_at_most_half(
     attempt: int, key: str, first: float, longest: float
@@ -33,6 +34,7 @@ def test_retry_after_in_seconds_and_as_a_date() -> None:
         assert retry_after(nothing, NOW) is None
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_header_is_read_or_left(header: str) -> None:
     seconds = retry_after(header, NOW)

@@ -2,7 +2,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core.errors import GenerationError
@@ -13,6 +13,7 @@ def chunk(index: int = 0, finish: str | None = None, **delta: Any) -> str:
     return json.dumps({"choices": [{"index": index, "delta": delta, "finish_reason": finish}]})
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(1, 7), max_size=40), st.sampled_from(["\n", "\r\n"]))
 def test_events_do_not_depend_on_where_the_bytes_are_cut(cuts: list[int], end: str) -> None:
     lines = [": hello", "", 'data: {"a": "é"}', "", "event: x", "data: one", "data: two", "", "data:[DONE]", "", ""]

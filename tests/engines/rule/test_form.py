@@ -1,7 +1,7 @@
 import time
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from assay.engines.rule.form import Sort, normal_text, read_form, same_text
@@ -74,13 +74,14 @@ def test_units_have_one_name() -> None:
     assert all(UNITS[name] == name for name in UNITS.values())
 
 
+@settings(deadline=None)
 @given(st.text() | st.text(alphabet="0123456789 $\\{}()^_,./-+=abcmx\\boxed√°", max_size=400))
 @example("^" + " " * 400)
 @example("\\(" * 200)
 @example("$" + "{" * 399)
 @example("1" + " " * 398 + "/")
 def test_any_text_has_a_form_at_once(answer: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     form = read_form(answer)
-    assert time.perf_counter() - begin < 0.5
+    assert time.process_time() - begin < 0.5
     assert bool(form.math) == (form.sort in ("expression", "quantity"))
