@@ -21,7 +21,8 @@ from typing import Any
 
 from .form import Form, read_form, same_text
 
-_WHOLE = re.compile(r"[-+]?[0-9]+")
+_WHOLE = re.compile(r"(?P<minus>-?)\+?(?=[0-9])0*(?P<digits>[0-9]*)")
+"""A whole number, compared digit by digit: numbers of any length at once."""
 
 
 def warm() -> None:
@@ -41,9 +42,10 @@ def obvious(gold: Form, given: Form) -> bool | None:
         return same_text(gold.text, given.text)
     if given.sort == "text" or (gold.unit and given.unit and gold.unit != given.unit):
         return False
-    if _WHOLE.fullmatch(gold.math) and _WHOLE.fullmatch(given.math):
-        return int(gold.math) == int(given.math)
-    return None
+    one, other = _WHOLE.fullmatch(gold.math), _WHOLE.fullmatch(given.math)
+    if one is None or other is None:
+        return None
+    return one["digits"] == other["digits"] and (one["minus"] == other["minus"] or not one["digits"])
 
 
 def equal(reference: str, answer: str) -> bool:

@@ -59,8 +59,8 @@ _CHARACTERS = str.maketrans({"½": " 1/2", "¼": " 1/4", "¾": " 3/4", "²": "^2
 _SCIENTIFIC = re.compile(r"([-+]?\d+(?:\.\d+)?)[eE]([-+]?\d+)")
 _THOUSANDS = re.compile(rf"(?:{_CURRENCY}\s*)?[-+]?\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?")
 _LOOSE_SPACE = re.compile(r"(?<![^\W_])\s+|\s+(?![^\W_])")
-_MIXED = re.compile(r"(-?)(\d+)\s+(\d+)/(\d+)")
-_REPEATING = re.compile(r"(-?)(\d*)\.(\d*)\\overline\{(\d+)\}")
+_MIXED = re.compile(r"(-?)(\d{1,30})\s+(\d{1,30})/(\d{1,30})")
+_REPEATING = re.compile(r"(-?)(\d{0,30})\.(\d{0,30})\\overline\{(\d{1,30})\}")
 _AS_TEXT = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}|\d{1,2}/\d{1,2}/\d{2,4}"  # dates
     r"|\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\.?)?"  # times of day
