@@ -35,7 +35,7 @@ def test_the_request_carries_id_seed_and_the_three_texts(make_item, make_draw):
     assert request.sampling.max_new_tokens is None
     assert request.choices is None
     text = prompt(JUDGE, make_item("Answer: forty-two"), make_draw())
-    for part in ("What is 6 times 7?", "forty-two", "Reply with 1 if", "with 0 if"):
+    for part in ("What is 6 times 7?", "forty-two", "1 if they agree", "0 if they do not"):
         assert part in text
 
 

@@ -45,7 +45,7 @@ def run_demo(out: Path, limit: int | None) -> None:
         for judge in judges:
             rows += _judge(url, judge, items, out / f"{judge.name}.parquet")
     report = out / "report.html"
-    write_report(report, rows, title="Assay demo")
+    write_report(report, rows, title="Assay demo", items=items)
     console.print(f"service stopped; all in {time.perf_counter() - begin:.0f} s", highlight=False)
     console.print(f"[bold]report[/]  {report}\n[bold]rows[/]    {out}/*.parquet", highlight=False)
 
@@ -56,7 +56,7 @@ def _judge(url: str, judge: Judge, items: tuple[Item, ...], out: Path) -> list[R
     with judging_progress(judge.name) as progress:
         asyncio.run(_through(url, job, progress, result))
     rows = [result_row(dict(row)) for row in result.rows]
-    print_summary(console, summarise(rows, seconds=result.seconds))
+    print_summary(console, summarise(rows, seconds=result.seconds, judged=result.judged))
     return rows
 
 

@@ -111,12 +111,14 @@ def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> None:
         console.print(f"[yellow]skipped[/] item {skipped.item_id}: {skipped.reason}", highlight=False)
     if not rows:
         raise InputError(f"nothing was judged: no item of {flags.file!r} can be taken by the judge {flags.judge!r}")
-    print_summary(console, summarise(rows, seconds=result.seconds))
+    print_summary(console, summarise(rows, seconds=result.seconds, judged=result.judged))
     console.print(f"{len(rows)} judgments in {flags.out}", highlight=False)
     if flags.export is not None:
         _export(flags, flags.export, job, rows)
     if flags.report is not None:
-        write_report(flags.report, rows, title=f"{flags.judge} on {flags.file}")
+        write_report(
+            flags.report, rows, title=f"{flags.judge} on {flags.file}", items=job.items, seconds=result.seconds
+        )
         console.print(f"report: {flags.report}", highlight=False)
 
 

@@ -12,6 +12,8 @@ a ``Failure`` in one place, the scorer.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .types import Failure, FailureKind
 
 RETRYABLE = frozenset({FailureKind.OVERLOADED, FailureKind.ENGINE_ERROR, FailureKind.ASLEEP})
@@ -54,9 +56,16 @@ class GenerationError(AssayError):
         self.detail = detail
         self.retry_after = retry_after
 
+    def __reduce__(self) -> tuple[Callable[..., GenerationError], tuple[FailureKind, str, float | None]]:
+        return _rebuilt, (self.kind, self.detail, self.retry_after)
+
     @property
     def retryable(self) -> bool:
         return self.kind in RETRYABLE
 
     def failure(self) -> Failure:
-        return Failure(kind=self.kind, detail=self.detail)
+        return Failure(kind=self.kind, detail=self.detail, retry_after=self.retry_after)
+
+
+def _rebuilt(kind: FailureKind, detail: str, retry_after: float | None) -> GenerationError:
+    return GenerationError(kind, detail, retry_after=retry_after)

@@ -224,6 +224,8 @@ class Failure:
     detail: str
     text: str = ""
     """The judge's raw text, where there was one."""
+    retry_after: float | None = None
+    """Seconds after which the engine asks to be tried again, where it said so."""
 
 
 Outcome: TypeAlias = "Verdict | Failure"

@@ -34,7 +34,7 @@ class EngineInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineHealth:
-    """``healthy`` is what a caller may rely on now; ``state`` and ``error`` say why not. Asleep on purpose is healthy."""
+    """``healthy``: what a caller may rely on now; ``state``, ``error``: why not. Asleep on purpose is healthy."""
 
     healthy: bool
     state: str

@@ -11,6 +11,7 @@ import json
 import os
 import queue
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -23,6 +24,7 @@ from assay.core.errors import OutputError
 from .records import SCHEMA, Row
 
 _BATCH = 512
+_PAUSE_S = 0.02
 _ROWS_PER_GROUP = 10_000
 
 
@@ -77,6 +79,9 @@ class Journal:
         closing = False
         while not closing:
             batch, events, closing = self._take()
+            if not (events or closing):
+                # A thread that wakes for every row takes the interpreter from the event loop each time.
+                time.sleep(_PAUSE_S)
             if batch and self.error is None:
                 try:
                     _write_all(self._file.fileno(), b"".join(batch))

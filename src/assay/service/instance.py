@@ -86,7 +86,7 @@ class Instance:
             answer = Failure(kind=FailureKind.ENGINE_ERROR, detail="the engine aborted before the answer was whole")
         self.note(request, answer, begin)
         if isinstance(answer, Failure):
-            raise GenerationError(answer.kind, answer.detail)
+            raise GenerationError(answer.kind, answer.detail, retry_after=answer.retry_after)
         return answer
 
     def note(self, request: Request, answer: Sequence[Completion] | Failure, begin: float) -> None:

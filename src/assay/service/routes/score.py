@@ -37,7 +37,7 @@ def add_score(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings)
             judgment = await instance.scorer.judge(judge, item, deadline, seed=body.seed)
         outcome = judgment.outcome
         if isinstance(outcome, Failure) and outcome.kind in NOT_JUDGED:
-            raise GenerationError(outcome.kind, outcome.detail)
+            raise GenerationError(outcome.kind, outcome.detail, retry_after=outcome.retry_after)
         facts = {
             "judge": judgment.judge_identity,
             "model": judgment.model,
