@@ -77,7 +77,7 @@ def test_other_bad_items(make_item):
 
 def test_labels_and_language_go_into_the_prompt_and_the_reading(make_item, make_draw, reply):
     judge = VerifierJudge(labels=("对", "错"), language="zh")
-    assert "回复 对" in prompt(judge, make_item("42"), make_draw())
+    assert "一致写 对" in prompt(judge, make_item("42"), make_draw())
     outcome = judge.read(make_item("42"), make_draw(), reply("错"))
     assert isinstance(outcome, Verdict)
     assert outcome.scores == (0.0,)

@@ -46,8 +46,8 @@ def run_demo(out: Path, limit: int | None) -> None:
             rows += _judge(url, judge, items, out / f"{judge.name}.parquet")
     report = out / "report.html"
     write_report(report, rows, title="Assay demo", items=items)
-    console.print(f"service stopped; all in {time.perf_counter() - begin:.0f} s", highlight=False)
-    console.print(f"[bold]report[/]  {report}\n[bold]rows[/]    {out}/*.parquet", highlight=False)
+    console.print(f"service stopped; all in {time.perf_counter() - begin:.0f} s", highlight=False, soft_wrap=True)
+    console.print(f"[bold]report[/]  {report}\n[bold]rows[/]    {out}/*.parquet", highlight=False, soft_wrap=True)
 
 
 def _judge(url: str, judge: Judge, items: tuple[Item, ...], out: Path) -> list[ResultRow]:
@@ -73,7 +73,7 @@ def _service(out: Path) -> Generator[str]:
     try:
         with service_process(flags, out / "serve.log", start_s=_START_S) as url:
             status.stop()
-            console.print(f"service ready: {url}", highlight=False)
+            console.print(f"service ready: {url}", highlight=False, soft_wrap=True)
             yield url
     finally:
         status.stop()

@@ -48,7 +48,11 @@ def judge_file(flags: JudgeFlags) -> None:
         fresh=flags.fresh,
         retry_failed=flags.retry_failed,
     )
-    console.print(f"[bold]{items.name}[/]: {len(job.items)} items ({items.shape}: {items.fields})", highlight=False)
+    console.print(
+        f"[bold]{items.name}[/]: {len(job.items)} items ({items.shape}: {items.fields})",
+        highlight=False,
+        soft_wrap=True,
+    )
     result = JobResult()
     stopped = False
     try:
@@ -59,7 +63,8 @@ def judge_file(flags: JudgeFlags) -> None:
     _show(flags, job, items, result)
     if stopped:
         console.print(
-            f"stopped: {len(result.rows)} judgments are kept in {flags.out}; the same command goes on from there"
+            f"stopped: {len(result.rows)} judgments are kept in {flags.out}; the same command goes on from there",
+            soft_wrap=True,
         )
         sys.exit(130)
     if items.bad or result.skipped:
@@ -106,20 +111,20 @@ def _backend(flags: JudgeFlags, judge: Judge) -> JudgeBackend:
 def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> None:
     rows = [result_row(dict(row)) for row in result.rows]
     for bad in items.bad:
-        console.print(f"[yellow]skipped[/] line {bad.line}: {bad.reason}", highlight=False)
+        console.print(f"[yellow]skipped[/] line {bad.line}: {bad.reason}", highlight=False, soft_wrap=True)
     for skipped in result.skipped:
-        console.print(f"[yellow]skipped[/] item {skipped.item_id}: {skipped.reason}", highlight=False)
+        console.print(f"[yellow]skipped[/] item {skipped.item_id}: {skipped.reason}", highlight=False, soft_wrap=True)
     if not rows:
         raise InputError(f"nothing was judged: no item of {flags.file!r} can be taken by the judge {flags.judge!r}")
     print_summary(console, summarise(rows, seconds=result.seconds, judged=result.judged))
-    console.print(f"{len(rows)} judgments in {flags.out}", highlight=False)
+    console.print(f"{len(rows)} judgments in {flags.out}", highlight=False, soft_wrap=True)
     if flags.export is not None:
         _export(flags, flags.export, job, rows)
     if flags.report is not None:
         write_report(
             flags.report, rows, title=f"{flags.judge} on {flags.file}", items=job.items, seconds=result.seconds
         )
-        console.print(f"report: {flags.report}", highlight=False)
+        console.print(f"report: {flags.report}", highlight=False, soft_wrap=True)
 
 
 def _export(flags: JudgeFlags, kind: str, job: Job, rows: list[ResultRow]) -> None:
@@ -130,4 +135,5 @@ def _export(flags: JudgeFlags, kind: str, job: Job, rows: list[ResultRow]) -> No
         f"{len(made.rows)} {kind} rows in {target} (left out: {made.ties} tied, {made.failed} failed, "
         f"{made.single} with one candidate)",
         highlight=False,
+        soft_wrap=True,
     )
