@@ -103,7 +103,7 @@ def _backend(flags: JudgeFlags, judge: Judge) -> JudgeBackend:
         build_engine(engine_config(kind, options)),
         sampling=_sampling(flags),
         policy=ScoringPolicy(max_concurrency=flags.concurrency, reask=flags.reask),
-        cache=None if flags.cache is None else VerdictCache(flags.cache),
+        cache=None if flags.no_dedup else VerdictCache(flags.cache),
         deduplicate=not flags.no_dedup,
     )
 
