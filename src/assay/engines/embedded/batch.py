@@ -90,9 +90,10 @@ class Batch:
     def fail_all(self, error: AssayError) -> None:
         """Everything that runs or waits fails with ``error``."""
         tickets = [job.ticket for job in self.jobs] + list(self.waiting)
-        for job in list(self.jobs):
-            self._drop(job)
         self.waiting.clear()
+        self.jobs.clear()
+        self.filler.jobs.clear()
+        self.decoder.clear()
         for ticket in tickets:
             ticket.fail(error)
 
@@ -171,11 +172,11 @@ class Batch:
         job.ticket.answer(completions)
 
     def _broken(self, job: Job) -> None:
-        self._drop(job)
+        self._drop(job, wipe=True)
         detail = f"the model gave no finite log-probs ({self._loaded.dtype}); load it with dtype float32"
         job.ticket.fail(GenerationError(FailureKind.ENGINE_ERROR, detail))
 
-    def _drop(self, job: Job) -> None:
+    def _drop(self, job: Job, *, wipe: bool = False) -> None:
         self.jobs.remove(job)
         self.filler.drop(job)
-        self.decoder.drop(job)
+        self.decoder.drop(job, wipe=wipe)

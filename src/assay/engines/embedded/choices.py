@@ -59,7 +59,7 @@ def choice_completion(job: Job, logprobs: Logprobs, model: str, version: str) ->
         mass=math.fsum(math.exp(total) for total in totals),
         prompt_tokens=len(job.ids),
         cached_tokens=len(job.ids) - job.computed,
-        seed=job.settings.seed,
+        seed=job.request.sampling.seed,
         model=model,
         weight_version=version,
     )

@@ -36,20 +36,27 @@ class Decoder:
         self.ready: deque[Job] = deque()
         """Jobs with a computed prompt and samples that have not begun."""
         self.banks = Banks(shape)
+        self._shape = shape
         self._most = most
         self._alone = alone
 
-    def drop(self, job: Job) -> None:
+    def drop(self, job: Job, *, wipe: bool = False) -> None:
         """Forget a job's samples, begun or not."""
         if job in self.ready:
             self.ready.remove(job)
         for row in [row for row in self.rows if row.job is job]:
-            self.leave(row)
+            self.leave(row, wipe=wipe)
 
-    def leave(self, row: Row) -> None:
+    def clear(self) -> None:
+        """Forget everything at once, without touching what is computed."""
+        self.ready.clear()
+        self.rows.clear()
+        self.banks = Banks(self._shape)
+
+    def leave(self, row: Row, *, wipe: bool = False) -> None:
         """Give up the row's seat."""
         if row.seat is not None:
-            self.banks.leave(row.seat)
+            self.banks.leave(row.seat, wipe=wipe)
             row.seat = None
         if row in self.rows:
             self.rows.remove(row)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from torch import Tensor
 
@@ -15,6 +16,7 @@ from .forward import Runner
 from .job import Job
 from .kv import KvShape, cut_slab, split_slab
 from .prefix import PrefixTree, shared_stretches
+from .sampling import broken
 
 _LEAST_SHARED = 16
 """Fewer tokens than this are computed again rather than in a step of their own."""
@@ -76,7 +78,8 @@ class Filler:
                 complete.append(work.jobs[0])
         for job in complete:
             self.jobs.remove(job)
-            self._remember(job)
+            if not broken(_logits(job))[0]:
+                self.tree.insert(job.ids, partial(cut_slab, job.parts))
         return complete, self._chunk - left
 
     def _span(self, work: _Work, runner: Runner) -> Span:
@@ -116,8 +119,10 @@ class Filler:
             if not adopted:
                 return works, {job for work in works for job in work.jobs}
 
-    def _remember(self, job: Job) -> None:
-        self.tree.insert(job.ids, lambda start, stop: cut_slab(job.parts, start, stop))
+
+def _logits(job: Job) -> Tensor:
+    assert job.first is not None, "a computed prompt has logits"
+    return job.first
 
 
 def _computed(span: Span) -> Tensor:

@@ -8,7 +8,7 @@ to the next. So neither a long row beside short ones nor a newcomer costs paddin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -79,15 +79,17 @@ class Bank:
         self.width = width
         self.seats: list[Seat] = []
         self._shape = shape
-        self.buffer = shape.empty(1, tokens=width)
+        # Zeros: what lies behind the end of a row is masked, but 0 times NaN is NaN.
+        self.buffer = shape.empty(1, tokens=width).zero_()
 
     def take(self, slabs: Sequence[Tensor], length: int) -> Seat:
         """Copy slabs into the next seat."""
         index = len(self.seats)
         if index == self.buffer.shape[2]:
-            wider = self._shape.empty(2 * index, tokens=self.width)
-            wider[:, :, :index] = self.buffer
-            self.buffer = wider
+            larger = self._shape.empty(2 * index, tokens=self.width)
+            larger[:, :, :index] = self.buffer
+            larger[:, :, index:] = 0
+            self.buffer = larger
         at = 0
         for slab in slabs:
             end = at + slab.shape[3]
@@ -97,8 +99,10 @@ class Bank:
         self.seats.append(seat)
         return seat
 
-    def leave(self, seat: Seat) -> None:
-        """Free a seat; the last row moves into it."""
+    def leave(self, seat: Seat, *, wipe: bool) -> None:
+        """Free a seat; the last row moves into it. ``wipe``: its content is not finite, and must not stay."""
+        if wipe:
+            self.buffer[:, :, seat.index] = 0
         last = self.seats.pop()
         if last is not seat:
             self.buffer[:, :, seat.index, :, : last.length] = self.buffer[:, :, last.index, :, : last.length]
@@ -118,9 +122,10 @@ class Banks:
 
     @property
     def nbytes(self) -> int:
-        return sum(bank.buffer.nbytes for bank in self._by_width.values())
+        return sum(bank.buffer.nbytes for bank in self)
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Bank]:
+        # A copy: other threads ask for the size while rows come and go.
         return iter(list(self._by_width.values()))
 
     def seat(self, slabs: Sequence[Tensor]) -> Seat:
@@ -133,8 +138,9 @@ class Banks:
             self._by_width[width] = Bank(self._shape, width)
         return self._by_width[width].take(slabs, length)
 
-    def leave(self, seat: Seat) -> None:
-        seat.bank.leave(seat)
+    def leave(self, seat: Seat, *, wipe: bool = False) -> None:
+        """Free a seat."""
+        seat.bank.leave(seat, wipe=wipe)
         if not seat.bank.seats:
             self._by_width.pop(seat.bank.width, None)
 

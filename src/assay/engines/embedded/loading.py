@@ -68,7 +68,8 @@ def load(config: EmbeddedConfig) -> Loaded:
     with _explained(config.model, path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), trust_remote_code=config.trust_remote_code)
     model = load_model(config, path, device, dtype)
-    own_limit = model.config.get_text_config().max_position_embeddings
+    # Models without a table of positions name no limit.
+    own_limit = getattr(model.config.get_text_config(), "max_position_embeddings", None) or config.max_context_len
     version = weight_version(path)
     runner = adopt(model, config.model)
     return Loaded(
@@ -110,9 +111,9 @@ def nbytes(model: Any) -> int:
     return sum(tensors.values())
 
 
-def replace_weights(runner: Runner, fresh: Any, source: str) -> None:
+def replace_weights(model: Any, fresh: Any, source: str) -> None:
     """Copy the weights of ``fresh`` into the model in use; nothing is changed where they do not fit."""
-    own, new = runner.model.state_dict(), fresh.state_dict()
+    own, new = model.state_dict(), fresh.state_dict()
     for name in sorted(own.keys() | new.keys()):
         shapes = [tuple(s[name].shape) if name in s else None for s in (own, new)]
         if shapes[0] != shapes[1]:
@@ -133,9 +134,11 @@ def _end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
 
 @contextmanager
 def _explained(name: str, path: Path) -> Generator[None]:
+    from safetensors import SafetensorError
+
     try:
         yield
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except (SafetensorError, OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise StartError(f"model {name!r} in {str(path)!r} could not be loaded: {first}") from error
 

@@ -80,7 +80,10 @@ class Worker:
         except Exception as error:  # noqa: BLE001  the thread's own boundary
             self._fail(error)
         finally:
-            self._end()
+            try:
+                self._end()
+            finally:
+                self.ended.set()
 
     def _load(self) -> tuple[Loaded, Batch]:
         loaded = load(self._config)
@@ -151,7 +154,6 @@ class Worker:
         self.batch = self.loaded = self.renderer = None
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        self.ended.set()
 
     def _gone(self) -> GenerationError:
         why = f"the engine has stopped: {self.error}; restart it" if self.error else "the engine is closed"
