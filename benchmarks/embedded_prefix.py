@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=2 python benchmarks/embedded_prefix.py [--prompts 32] [--batch 32] [--new-tokens 8] [--rounds 2]
 
 Both sides run the same weights in the same dtype, on the same prompts, greedily, at the same batch. They take turns
-within each round, and the engine starts each round with an empty prefix cache, so that it pays for the shared part once.
+within each round, and the engine starts each round with an empty prefix cache, so it pays for the shared part once.
 Read the ratio, not the rates. The texts of both sides are compared: log-probs that are equal up to rounding may still
 flip a near tie.
 """
@@ -31,8 +31,8 @@ from assay.engines.embedded.loading import load_model, pick_device, pick_dtype
 from assay.engines.embedded.prefix import common_length
 from assay.engines.embedded.weights import find_model
 
-INSTRUCTIONS = """You check answers to short questions. You are given a question, the standard answer and the answer of \
-a student. Decide whether the student's answer means the same as the standard answer. Follow these rules.
+INSTRUCTIONS = """You check answers to short questions. You are given a question, the standard answer and the answer \
+of a student. Decide whether the student's answer means the same as the standard answer. Follow these rules.
 - Numbers count as equal when they have the same value, however they are written: 0.5, 1/2 and 50 % are one number.
 - A missing unit is fine when the question names the unit. A wrong unit makes the answer wrong.
 - Dates and names may be written in any usual form. A different day, or another person, is wrong.
@@ -57,7 +57,9 @@ def main() -> None:
 
 
 async def _run(args: argparse.Namespace, console: Console) -> None:
-    config = EmbeddedConfig(model=args.model, device=args.device, max_batch=args.batch, threads=args.threads)
+    config = EmbeddedConfig(
+        model=args.model, device=args.device, dtype=args.dtype, max_batch=args.batch, threads=args.threads
+    )
     engine = EmbeddedEngine(config)
     await engine.start()
     plain = Plain(config)
@@ -148,6 +150,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", default=DEFAULT_MODEL)
     parser.add_argument("--device", default="auto", choices=("auto", "cpu", "cuda"))
+    parser.add_argument("--dtype", default="auto", choices=("auto", "float32", "bfloat16"))
     parser.add_argument("--prompts", type=int, default=32)
     parser.add_argument("--batch", type=int, default=32)
     parser.add_argument("--new-tokens", type=int, default=8)
