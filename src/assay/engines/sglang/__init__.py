@@ -1,0 +1,1 @@
+"""The sglang engine: SGLang servers that Assay launches, owns, puts to sleep, wakes and stops."""
