@@ -135,7 +135,7 @@ def test_a_model_that_packed_attention_cannot_run_is_refused_at_load(made: Any, 
 
 
 def test_a_model_that_computes_something_else_is_refused(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from assay.engines.embedded.attention import SpanPlan
+    from assay.engines.embedded.spans import SpanPlan
 
     right = SpanPlan.attend
     monkeypatch.setattr(SpanPlan, "attend", lambda *a: right(*a).flip(1))

@@ -14,10 +14,10 @@ from torch import Tensor
 
 from assay.core.types import Completion
 
-from .attention import Span
 from .filling import spread
 from .forward import Runner
 from .job import Job
+from .spans import Span
 
 Logprobs = list[list[float]]
 """For each choice of a job, the log-prob of each of its tokens."""
@@ -36,8 +36,8 @@ def score_choices(jobs: Sequence[Job], runner: Runner, chunk: int, *, alone: boo
     costs = [chunk if alone else len(choice) for _, _, choice in longer]
     for group in spread(costs, chunk):
         tasks = [longer[i] for i in group]
-        spans = [Span(choice[:-1], tuple(jobs[number].parts), None) for number, _, choice in tasks]
-        logits = runner.spans(spans, [len(span.ids) for span in spans])
+        spans = [Span(choice[:-1], tuple(jobs[number].parts), keep=False) for number, _, choice in tasks]
+        logits, _ = runner.spans(spans, [len(span.ids) for span in spans])
         for (number, place, choice), own in zip(tasks, logits, strict=True):
             logs = own.log_softmax(-1)
             found[number][place] += [float(logs[i, token]) for i, token in enumerate(choice[1:])]

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from .attention import Rows
 from .forward import Runner
 from .job import Job, Row
 from .kv import Banks, KvShape, Seat
+from .rows import Rows
 from .sampling import Alternatives, broken, pick, token_logprobs
 
 Sampled = tuple[int, float, Alternatives]

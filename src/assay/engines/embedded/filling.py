@@ -11,12 +11,12 @@ from functools import partial
 
 from torch import Tensor
 
-from .attention import Span
 from .forward import Runner
 from .job import Job
 from .kv import KvShape, cut_slab, split_slab
 from .prefix import PrefixTree, shared_stretches
 from .sampling import broken
+from .spans import Span
 
 _LEAST_SHARED = 16
 """Fewer tokens than this are computed again rather than in a step of their own."""
@@ -65,12 +65,13 @@ class Filler:
             known = work.jobs[0].known
             works.append(_Work(work.jobs, min(work.stop, known + left)))
             left -= works[-1].stop - known
-        spans = [self._span(work, runner) for work in works]
+        spans = [_span(work) for work in works]
         wanted = [int(work.stop == len(work.jobs[0].ids)) for work in works]
         complete: list[Job] = []
-        for work, span, logits in zip(works, spans, runner.spans(spans, wanted), strict=True):
+        for work, span, logits, slab in zip(works, spans, *runner.spans(spans, wanted), strict=True):
+            assert slab is not None, "the spans of a prompt keep their keys and values"
             for job in work.jobs:
-                job.parts.append(_computed(span))
+                job.parts.append(slab)
                 job.known = work.stop
             work.jobs[0].computed += len(span.ids)
             if logits.shape[0]:
@@ -81,11 +82,6 @@ class Filler:
             if not broken(_logits(job))[0]:
                 self.tree.insert(job.ids, partial(cut_slab, job.parts))
         return complete, self._chunk - left
-
-    def _span(self, work: _Work, runner: Runner) -> Span:
-        lead = work.jobs[0]
-        ids = lead.ids[lead.known : work.stop]
-        return Span(ids, tuple(lead.parts), runner.slab(len(ids)))
 
     def _plan(self) -> list[_Work]:
         """What to compute next, the earliest request first."""
@@ -125,9 +121,9 @@ def _logits(job: Job) -> Tensor:
     return job.first
 
 
-def _computed(span: Span) -> Tensor:
-    assert span.out is not None, "a span of a prompt keeps its keys and values"
-    return span.out
+def _span(work: _Work) -> Span:
+    lead = work.jobs[0]
+    return Span(lead.ids[lead.known : work.stop], tuple(lead.parts))
 
 
 def spread(costs: Sequence[int], most: int) -> list[list[int]]:

@@ -9,8 +9,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from .attention import PLAN, DecodePlan, Plan, Rows, Span, SpanPlan
+from .attention import PLAN, Plan
 from .kv import KvShape
+from .rows import DecodePlan, Rows
+from .spans import Span, SpanPlan
 
 
 class Runner:
@@ -20,12 +22,16 @@ class Runner:
         self.model = model
         self.shape = shape
 
-    def spans(self, spans: Sequence[Span], wanted: Sequence[int]) -> list[Tensor]:
-        """Compute spans together; for each, the logits ``[wanted, vocabulary]`` of its last ``wanted`` tokens."""
+    def spans(self, spans: Sequence[Span], wanted: Sequence[int]) -> tuple[list[Tensor], list[Tensor | None]]:
+        """Compute spans together.
+
+        Returns for each the logits ``[wanted, vocabulary]`` of its last ``wanted`` tokens, and the slab if kept.
+        """
         ids = list(chain.from_iterable(span.ids for span in spans))
         positions = list(chain.from_iterable(range(s.start, s.start + len(s.ids)) for s in spans))
-        logits = self._forward(ids, positions, SpanPlan(spans), list(_last(spans, wanted)))
-        return list(logits.split(list(wanted)))
+        plan = SpanPlan(spans, self.shape, together=self.shape.device.type == "cuda")
+        logits = self._forward(ids, positions, plan, list(_last(spans, wanted)))
+        return list(logits.split(list(wanted))), plan.slabs()
 
     def decode(self, rows: Sequence[Rows], tokens: Sequence[int]) -> Tensor:
         """One token more for each row, in the order of ``rows``; the logits ``[rows, vocabulary]`` that follow it."""
@@ -35,10 +41,6 @@ class Runner:
         for seat in seats:
             seat.length += 1
         return logits
-
-    def slab(self, tokens: int) -> Tensor:
-        """Room for the keys and values of so many tokens."""
-        return self.shape.empty(tokens=tokens)
 
     def _forward(self, ids: Sequence[int], positions: Sequence[int], plan: Plan, keep: list[int]) -> Tensor:
         return forward(self.model, self.shape.device, ids, positions, plan, keep)

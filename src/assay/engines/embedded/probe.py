@@ -13,9 +13,11 @@ from torch import Tensor
 
 from assay.core.errors import StartError
 
-from .attention import PACKED, Rows, Span, SpanPlan, UnsupportedAttentionError, register
+from .attention import PACKED, UnsupportedAttentionError, register
 from .forward import Runner, forward
 from .kv import Banks, KvShape
+from .rows import Rows
+from .spans import Span, SpanPlan
 
 _TOLERANCE = {torch.float32: 0.01}
 _HALF_TOLERANCE = 0.5
@@ -28,9 +30,9 @@ _FIX = "serve this model with another engine (kind openai)"
 class _Shapes:
     """Attends like one causal span, and notes what each layer keeps."""
 
-    def __init__(self, ids: list[int]) -> None:
+    def __init__(self, ids: list[int], unknown: KvShape) -> None:
         self.seen: dict[int, tuple[int, int, int]] = {}
-        self._plan = SpanPlan([Span(ids, (), None)])
+        self._plan = SpanPlan([Span(ids, (), keep=False)], unknown)
 
     def attend(
         self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float | None, window: int | None
@@ -66,7 +68,8 @@ def adopt(model: Any, name: str) -> Runner:
 
 
 def _shape(model: Any, ids: list[int], dtype: torch.dtype) -> KvShape:
-    shapes = _Shapes(ids)
+    unknown = KvShape(layers=0, heads=0, dim=0, dtype=dtype, device=model.device)
+    shapes = _Shapes(ids, unknown)
     forward(model, model.device, ids, range(len(ids)), shapes, [len(ids) - 1])
     layers = cast("int", model.config.get_text_config().num_hidden_layers)
     kinds = set(shapes.seen.values())
@@ -81,13 +84,12 @@ def _shape(model: Any, ids: list[int], dtype: torch.dtype) -> KvShape:
 def _packed(runner: Runner, ids: list[int]) -> dict[int, Tensor]:
     """The logits after some of ``ids``, computed in two spans beside a stranger, then one decoding step of two rows."""
     half, last = len(ids) // 2, len(ids) - 1
-    first, second = runner.slab(half), runner.slab(last - half)
-    stranger = Span(ids[3:9], (), runner.slab(6))
-    a, _ = runner.spans([Span(ids[:half], (), first), stranger], [1, 0])
-    _, b = runner.spans([Span(ids[:5], (), None), Span(ids[half:last], (first,), second)], [0, 1])
+    (a, _), (first, stranger) = runner.spans([Span(ids[:half], ()), Span(ids[3:9], ())], [1, 0])
+    known = [slab for slab in (first, stranger) if slab is not None]
+    (_, b), (_, second) = runner.spans([Span(ids[:5], (), keep=False), Span(ids[half:last], known[:1])], [0, 1])
     banks = Banks(runner.shape)
-    seat = banks.seat([first, second])
-    banks.seat([cast("Tensor", stranger.out)])
+    seat = banks.seat([known[0], cast("Tensor", second)])
+    banks.seat(known[1:])
     c = runner.decode([Rows(seat.bank, 0, 2)], [ids[last], ids[0]])
     return {half - 1: a[0], last - 1: b[0], last: c[0]}
 
