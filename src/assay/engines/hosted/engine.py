@@ -36,6 +36,7 @@ from .process import HostProcess
 MAX_CONNECTIONS = 512
 """Requests on the wire at a time; more wait here for one to end."""
 _LINE_BYTES = 1 << 22
+_NOTICE_S = 0.2
 
 
 class HostedEngine:
@@ -106,11 +107,13 @@ class HostedEngine:
     async def health(self) -> EngineHealth:
         """What the engine says; unhealthy when there is no process or it does not take the question."""
         if self._process is None or not self._process.alive:
-            return EngineHealth(healthy=False, state="dead", error=self._gone("has not started").detail)
+            return EngineHealth(healthy=False, state="dead", error="its process does not run")
         try:
             return load_health(await self._order("/health", None, Deadline.never()))
         except GenerationError as error:
-            return EngineHealth(healthy=False, state="dead", error=error.detail)
+            # A process that has just ended drops the connection first and is known to have ended a little later.
+            ended = await self._process.ended_within(_NOTICE_S)
+            return EngineHealth(healthy=False, state="dead", error=error.detail if ended is None else ended)
 
     async def sleep(self, tags: frozenset[Tag]) -> int:
         """Bytes freed, as the engine says; ``held_bytes`` is how to check."""
@@ -134,7 +137,7 @@ class HostedEngine:
         """Wait until the process has ended, and say how. It must have been started."""
         if self._process is None:
             raise self._gone("has not started")
-        return f"its process {self._process.pid} {await self._process.ended()}"
+        return await self._process.ended()
 
     def kill(self) -> None:
         """End the process at once, whatever it does."""
@@ -144,16 +147,17 @@ class HostedEngine:
     async def close(self) -> None:
         """Let the engine close, then end its process, within ``close_timeout_s``."""
         process = self._process
-        if process is not None:
-            if process.alive:
-                try:
-                    await self._order("/close", None, Deadline.after(self.config.close_timeout_s))
-                except AssayError:
-                    process.kill()
-            await process.clear(self.config.close_timeout_s)
-        for session in (self._requests, self._control):
-            if session is not None:
-                await session.close()
+        try:
+            if process is not None and process.alive:
+                await self._order("/close", None, Deadline.after(self.config.close_timeout_s))
+        except AssayError:
+            self.kill()
+        finally:
+            if process is not None:
+                await process.clear(self.config.close_timeout_s)
+            for session in (self._requests, self._control):
+                if session is not None:
+                    await session.close()
 
     async def _order(self, path: str, body: object, deadline: Deadline) -> Any:
         return await self._ask(self._control, path, body, deadline)

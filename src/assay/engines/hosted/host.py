@@ -46,6 +46,8 @@ log = logging.getLogger(__name__)
 
 KEEP_ALIVE_S = 3600.0
 """Longer than the parent keeps a connection, so that it never writes into one that closes."""
+BACKLOG = 2048
+"""Connections that may wait to be accepted: over a Unix socket one more is an error, not a wait."""
 _MAX_BODY = 1 << 30
 _PR_SET_PDEATHSIG = 1
 
@@ -186,7 +188,7 @@ async def serve(listener: socket.socket, settings: dict[str, Any]) -> None:
     runner = web.AppRunner(host.app(), handler_cancellation=True, keepalive_timeout=KEEP_ALIVE_S, access_log=None)
     await runner.setup()
     try:
-        await web.SockSite(runner, listener).start()
+        await web.SockSite(runner, listener, backlog=BACKLOG).start()
         await host.ended.wait()
     finally:
         await runner.cleanup()

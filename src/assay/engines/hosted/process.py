@@ -13,6 +13,7 @@ import socket
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
+from contextlib import suppress
 from pathlib import Path
 
 from assay.core.errors import StartError
@@ -20,7 +21,6 @@ from assay.core.errors import StartError
 from .codec import encode
 from .config import HostedConfig
 
-_BACKLOG = 2048
 _TAIL_BYTES = 4000
 _TAIL_LINES = 15
 
@@ -44,7 +44,7 @@ class HostProcess:
                 # Bound here, so that it can be connected to before the child has imported anything. The parent's copy
                 # is closed at once: then a dead child refuses connections instead of leaving them in the queue.
                 listener.bind(str(folder / "socket"))
-                listener.listen(_BACKLOG)
+                listener.listen()
                 process = await asyncio.create_subprocess_exec(
                     *_command(config, listener.fileno()),
                     stdin=PIPE,
@@ -78,10 +78,17 @@ class HostProcess:
         """Wait until it has ended; how."""
         return await asyncio.shield(self._watch)
 
+    async def ended_within(self, seconds: float) -> str | None:
+        """How it ended, if it does so in time."""
+        await asyncio.wait({self._watch}, timeout=seconds)
+        return self._watch.result() if self._watch.done() else None
+
     def kill(self) -> None:
         """End it now, and everything that it started, whatever it does."""
         if self.alive:
-            os.killpg(self.pid, signal.SIGKILL)
+            # It may have ended already, unnoticed here.
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
 
     async def clear(self, grace_s: float) -> None:
         """Wait ``grace_s`` for it to end, then end it; take its files away."""
@@ -103,8 +110,8 @@ class HostProcess:
     async def _wait(self) -> str:
         status = await self._process.wait()
         if status < 0:
-            return f"was killed by {signal.Signals(-status).name}"
-        return f"ended with exit status {status}"
+            return f"its process {self.pid} was killed by {signal.Signals(-status).name}"
+        return f"its process {self.pid} ended with exit status {status}"
 
 
 def _command(config: HostedConfig, fd: int) -> tuple[str, ...]:

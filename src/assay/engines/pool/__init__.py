@@ -1,0 +1,1 @@
+"""Many engines as one: routed, supervised, put to sleep and woken together, behind the engine protocols."""
