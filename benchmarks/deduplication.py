@@ -26,7 +26,6 @@ from assay.judges import build_judge
 from assay.scoring.batch import Unit, judge_units, units
 from assay.scoring.cache import VerdictCache
 from assay.scoring.judgment import Judgment
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 
 GSM8K = Path(__file__).parents[1] / "../shared/data/gsm8k/example_model_solutions.jsonl"
@@ -44,7 +43,6 @@ async def judged(work: Sequence[Unit], *, deduplicate: bool) -> Counted:
     rewards: dict[tuple[str, int | None], tuple[float, ...] | str] = {}
     scorer = Scorer(
         build_engine(engine_config("rule", {})),
-        policy=ScoringPolicy(max_concurrency=256),
         cache=VerdictCache() if deduplicate else None,
         deduplicate=deduplicate,
     )

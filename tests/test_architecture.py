@@ -15,7 +15,7 @@ SRC = Path(__file__).parents[1] / "src" / "assay"
 # From the bottom up. Packages on one level do not import each other.
 LEVELS: tuple[tuple[str, ...], ...] = (
     ("core",),
-    ("judges", "wire"),
+    ("judges", "voting", "wire"),
     ("data",),
     ("engines", "client"),
     ("scoring",),

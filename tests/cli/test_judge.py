@@ -71,6 +71,7 @@ def test_the_math_judge_on_a_file_with_exports(tmp_path: Path) -> None:
     again = assay("judge", "sums.jsonl", "--judge", "math", "-o", "out.parquet", cwd=tmp_path)
     assert "40/40" in again.stdout
     assert rows_of(tmp_path / "out.parquet") == rows
+    assert [(r["item_id"], r["candidate"]) for r in rows[:3]] == [("q0", 0), ("q0", 1), ("q1", 0)]
 
 
 def test_faults_are_typed_counted_and_the_same_again(tmp_path: Path) -> None:

@@ -47,10 +47,12 @@ def test_the_seeds_calls_give_the_documented_bodies(tmp_path: Path) -> None:
         status, body = call(f"{url}/score", {"judge": "math", "item": item})
         assert status == 200
         assert json.loads(body)["verdict"]["scores"] == [1.0, 0.0]
-    (recorded,) = (tmp_path / "rec").glob("*.parquet")
-    rows = read_sealed(recorded)[1]
-    assert [r["outcome"] for r in rows] == ["generated", "generated", "verdict", "verdict"]
-    assert len(read_results(recorded)) == 2
+    (generated,) = (tmp_path / "rec").glob("generations-*.parquet")
+    assert [r["outcome"] for r in read_sealed(generated)] == ["generated", "generated"]
+    (judged,) = (tmp_path / "rec").glob("judgments-*.parquet")
+    rows = read_results(judged)
+    assert [(r.candidate, r.scores, r.n) for r in rows] == [(0, (1.0,), 1), (1, (0.0,), 1)]
+    assert rows[0].item["candidates"] == item["candidates"]
     assert "Traceback" not in (tmp_path / "log").read_text()
 
 

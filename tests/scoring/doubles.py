@@ -35,8 +35,12 @@ class DigitJudge:
     choices: tuple[str, ...] | None = None
 
     @property
-    def identity(self) -> str:
+    def asks(self) -> str:
         return f"digit-{self.per_candidate}"
+
+    @property
+    def identity(self) -> str:
+        return f"digit-{self.per_candidate}-read"
 
     def content(self, item: Item) -> Mapping[str, Json]:
         if item.reference == "":
@@ -82,7 +86,14 @@ class ScriptEngine:
         if self.error is not None:
             raise self.error
         text = self.reply(request)
-        return (Completion(request_id=request.id, text=text, prompt_tokens=10, completion_tokens=len(text)),)
+        completion = Completion(
+            request_id=request.id,
+            text=text,
+            prompt_tokens=10,
+            completion_tokens=len(text),
+            weight_version=self.weight_version,
+        )
+        return (completion,)
 
     async def health(self) -> EngineHealth:
         return EngineHealth(healthy=True, state="ready")

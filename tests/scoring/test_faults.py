@@ -32,7 +32,7 @@ def outcomes(order: list[int]) -> list[str]:
 
     async def run() -> None:
         engine = FakeEngine(FakeConfig(replies=("1",), faults=FAULTS, seed=5, slow_s=0.01))
-        scorer = Scorer(engine, policy=ScoringPolicy(max_concurrency=256, reask=0))
+        scorer = Scorer(engine, policy=ScoringPolicy(reask=0))
         judge = build_judge("verifier")
         todo = iter(order)
 

@@ -7,27 +7,31 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import InputError, OutputError
+from assay.data import COLUMNS, read_results
 from assay.scoring.batch import Skipped, Unit, judge_units, units
-from assay.scoring.journal import read_sealed, seal
+from assay.scoring.journal import seal
 from assay.scoring.judgment import Judgment
 from assay.scoring.policy import ScoringPolicy
-from assay.scoring.records import judgment_row
+from assay.scoring.records import vote_rows
 from assay.scoring.runfile import RunFile, RunHeader
 from assay.scoring.scorer import Scorer
 
 from .doubles import DigitJudge, ScriptEngine, item, prompt_of
 
-HEADER = RunHeader(judge="digit-False", model="script", weight_version="1", sampling={"temperature": 0.1}, seed=0)
+HEADER = RunHeader(
+    judge="digit-False", model="script", weight_version="1", sampling={"temperature": 0.1}, reask=0, seed=0
+)
 JUDGE = DigitJudge()
 
 
 def judge_into(file: RunFile, engine: ScriptEngine, *texts: str, stop_after: int | None = None) -> None:
     """Judge one item per text into ``file``, as the command line does; ``stop_after`` dies without closing."""
     work = [u for u in units(JUDGE, (item(t, id=f"i{n}") for n, t in enumerate(texts))) if isinstance(u, Unit)]
-    todo = [u for u in work if not file.has(u)][:stop_after]
+    todo = [u for u in work if not file.has(u.key, u.content_hash)][:stop_after]
 
     def keep(judgment: Judgment) -> None:
-        file.append(judgment_row(judgment))
+        for row in vote_rows(judgment):
+            file.append(row)
 
     scorer = Scorer(engine, policy=ScoringPolicy(reask=0))
     asyncio.run(judge_units(scorer, JUDGE, todo, concurrency=3, deadline_s=5, seed=0, on_judgment=keep))
@@ -38,14 +42,16 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     engine = ScriptEngine(lambda r: prompt_of(r))
     killed = RunFile(path, HEADER)
     judge_into(killed, engine, *"12345", stop_after=3)
+    assert killed._journal is not None
     killed._journal.flush()  # a kill -9 now: nothing is closed, nothing sealed
     assert not path.exists()
     with RunFile(path, HEADER) as file:
-        assert file.resumed == 3
+        assert len(file) == 3
         judge_into(file, engine, *"12345")
+        file.close(order=[(f"i{n}", None, 0) for n in range(5)])
     assert len(engine.calls) == 5
-    rows = read_sealed(path)[1]
-    assert sorted(r["item_id"] for r in rows) == ["i0", "i1", "i2", "i3", "i4"]
+    rows = read_results(path)
+    assert [r.item_id for r in rows] == ["i0", "i1", "i2", "i3", "i4"]
     assert [p.name for p in tmp_path.iterdir()] == ["out.parquet"]
     with RunFile(path, HEADER) as file:
         judge_into(file, engine, *"12345")
@@ -58,7 +64,7 @@ def test_changed_content_is_judged_again_and_replaces_the_row(tmp_path: Path) ->
     for texts in ("12", "13"):
         with RunFile(path, HEADER) as file:
             judge_into(file, engine, *texts)
-    assert {r["item_id"]: r["scores"] for r in read_sealed(path)[1]} == {"i0": [1.0], "i1": [3.0]}
+    assert {r.item_id: r.scores for r in read_results(path)} == {"i0": (1.0,), "i1": (3.0,)}
     assert len(engine.calls) == 3
 
 
@@ -73,7 +79,7 @@ def test_failures_are_kept_and_judged_again_only_when_asked(tmp_path: Path) -> N
     engine.reply = prompt_of
     with RunFile(path, HEADER, retry_failed=True) as file:
         judge_into(file, engine, "1")
-    assert [r["outcome"] for r in read_sealed(path)[1]] == ["verdict"]
+    assert [r.outcome for r in read_results(path)] == ["verdict"]
 
 
 def test_another_run_is_not_mixed_in(tmp_path: Path) -> None:
@@ -82,7 +88,7 @@ def test_another_run_is_not_mixed_in(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"model 'script' instead of 'other'.*--fresh"):
         RunFile(path, replace(HEADER, model="other"))
     RunFile(path, replace(HEADER, model="other"), fresh=True).close()
-    seal([], path, {"else": 1})
+    seal([], path, {"else": 1}, COLUMNS)
     with pytest.raises(InputError, match="not a run of Assay"):
         RunFile(path, HEADER)
     path.write_text("hello")

@@ -7,6 +7,7 @@ import pytest
 from assay.core.deadline import Deadline
 from assay.core.errors import GenerationError, InputError
 from assay.core.types import Failure, FailureKind, SamplingParams, Verdict
+from assay.judges import JudgeOptions, build_judge
 from assay.scoring.cache import VerdictCache
 from assay.scoring.judgment import Judgment
 from assay.scoring.policy import ScoringPolicy
@@ -75,7 +76,7 @@ def test_the_cache_answers_later_and_other_weights_are_another_entry(tmp_path) -
 
 
 def test_a_text_without_a_verdict_is_asked_again_with_another_seed() -> None:
-    engine = ScriptEngine(lambda r: "?" if "reask" not in r.id else "7")
+    engine = ScriptEngine(lambda _: "?" if len(engine.calls) == 1 else "7")
     (judgment,) = run(Scorer(engine), item("one"))
     assert judgment.outcome == Verdict(scores=(7.0,), text="7")
     assert (judgment.reasks, judgment.usage.calls) == (1, 2)
@@ -119,12 +120,11 @@ def test_an_unexpected_exception_costs_one_judgment() -> None:
     assert judgment.outcome == Failure(kind=FailureKind.ENGINE_ERROR, detail="ZeroDivisionError: oops")
 
 
-def test_the_deadline_covers_the_wait_for_a_slot() -> None:
+def test_the_deadline_covers_the_wait_for_an_equal_judgment() -> None:
     async def scenario() -> tuple[Judgment, Judgment]:
-        engine = ScriptEngine(score_words, latency_s=0.15)
-        scorer = Scorer(engine, policy=ScoringPolicy(max_concurrency=1))
+        scorer = Scorer(ScriptEngine(score_words, latency_s=0.15))
         first = asyncio.create_task(scorer.judge(DigitJudge(), item("one"), NEVER))
-        second = asyncio.create_task(scorer.judge(DigitJudge(), item("two"), Deadline.after(0.05)))
+        second = asyncio.create_task(scorer.judge(DigitJudge(), item("one"), Deadline.after(0.05)))
         return await first, await second
 
     first, second = asyncio.run(scenario())
@@ -195,3 +195,49 @@ def test_counts() -> None:
     snapshot = scorer.counts.snapshot()
     assert (snapshot["judgments"], snapshot["verdicts"], snapshot["failures"]) == (3, 2, {"parse_error": 1})
     assert (snapshot["calls"], snapshot["cached"], snapshot["running"]) == (2, 1, 0)
+
+
+def test_weights_that_change_in_the_middle_of_a_call_are_recorded_as_they_were() -> None:
+    engine = ScriptEngine(score_words, latency_s=0.03)
+    cache = VerdictCache()
+
+    async def scenario() -> Judgment:
+        task = asyncio.create_task(Scorer(engine, cache=cache).judge(DigitJudge(), item("one"), NEVER))
+        await asyncio.sleep(0.01)
+        engine.weight_version = "2"
+        return await task
+
+    judgment = asyncio.run(scenario())
+    assert judgment.weight_version == "2"
+    engine.weight_version = "1"
+    (again,) = run(Scorer(engine, cache=cache), item("one"))
+    assert not again.cached
+
+
+def test_another_parser_reads_the_same_texts() -> None:
+    strict, lenient = build_judge("pointwise"), build_judge("pointwise", JudgeOptions(lenient=True))
+    assert strict.identity != lenient.identity
+    assert strict.asks == lenient.asks
+    engine = ScriptEngine(lambda _: "Scores: \\boxed{7; 5}")
+    cache = VerdictCache()
+
+    async def both() -> tuple[Judgment, Judgment]:
+        scorer = Scorer(engine, cache=cache, policy=ScoringPolicy(reask=0), sampling=SamplingParams(temperature=0.0))
+        two = item("a", "b")
+        return tuple(await asyncio.gather(*(scorer.judge(j, two, NEVER) for j in (strict, lenient))))  # type: ignore[return-value]
+
+    first, second = asyncio.run(both())
+    assert not first.ok
+    assert second.ok
+    assert first.votes[0].draw == second.votes[0].draw
+    assert len(engine.calls) == 1
+
+
+def test_a_reply_that_was_asked_for_again_is_found_again() -> None:
+    cache = VerdictCache()
+    engine = ScriptEngine(lambda _: "?" if len(engine.calls) == 1 else "7")
+    run(Scorer(engine, cache=cache), item("one"))
+    (again,) = run(Scorer(engine, cache=cache), item("one"))
+    assert (again.cached, again.reasks) == (True, 1)
+    (other,) = run(Scorer(engine, cache=cache, policy=ScoringPolicy(reask=0)), item("one"))
+    assert not other.cached

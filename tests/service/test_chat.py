@@ -126,8 +126,8 @@ def test_streams_are_counted_and_recorded_as_they_ended(tmp_path: Path) -> None:
     body = {"model": "puppet", "messages": USER, "stream": True}
     post(make_app(StreamingPuppet(text="a b"), recorder=recorder), CHAT, body)
     (path,) = tmp_path.glob("*.parquet")
-    _, (row,) = read_sealed(path)
-    assert (row["outcome"], row["text"], row["completion_tokens"]) == ("generated", "ab", 2)
+    (row,) = read_sealed(path)
+    assert (row["outcome"], row["texts"], row["completion_tokens"]) == ("generated", ["ab"], 2)
 
 
 def test_a_stream_ends_at_its_deadline() -> None:

@@ -155,9 +155,9 @@ def test_every_generation_is_recorded(tmp_path: Path) -> None:
 
     asyncio.run(three())
     (path,) = tmp_path.glob("*.parquet")
-    _, rows = read_sealed(path)
-    assert [(row["outcome"], row["text"], row["prompt_tokens"]) for row in rows] == [
-        ("generated", "1", 10),
-        ("context_overflow", "", 0),
+    rows = list(read_sealed(path))
+    assert [(row["outcome"], row["texts"], row["prompt_tokens"]) for row in rows] == [
+        ("generated", ["1"], 10),
+        ("context_overflow", [], 0),
     ]
     assert rows[0]["prompt"] == USER[0]["content"]

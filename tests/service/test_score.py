@@ -130,6 +130,6 @@ def test_every_judgment_is_recorded_under_its_request_id(tmp_path: Path) -> None
     body = {"judge": "verifier", "item": ITEM | {"metadata": {"step": 3}}}
     post(app, "/score", body, headers={"x-request-id": "r-17"})
     (path,) = tmp_path.glob("*.parquet")
-    _, (row,) = read_sealed(path)
+    (row,) = read_sealed(path)
     assert (row["item_id"], row["judge"], row["outcome"], row["scores"]) == ("r-17", "verifier", "verdict", [1.0])
     assert row["metadata"] == '{"step": 3}'

@@ -85,8 +85,8 @@ def test_more_than_one_vote_is_refused_by_name() -> None:
         ScoreBody(judge="verifier", item=ItemBody(prompt="x", candidates=["a"]), k=4)
 
 
-def vote(outcome: Verdict | Failure, order: tuple[int, ...]) -> Vote:
-    return Vote(draw=Draw(vote=0, seed=7, order=order), outcome=outcome, usage=USAGE)
+def vote(outcome: Verdict | Failure, order: tuple[int, ...], candidate: int | None = None) -> Vote:
+    return Vote(draw=Draw(vote=0, seed=7, order=order), outcome=outcome, usage=USAGE, candidate=candidate)
 
 
 def test_a_verdict_crosses_the_wire() -> None:
@@ -115,7 +115,7 @@ def test_a_failure_crosses_the_wire_and_keeps_the_votes_that_did_not_fail() -> N
         Failure(kind=FailureKind.PARSE_ERROR, detail="said 'maybe'", text="maybe"),
     )
     outcome = Failure(kind=FailureKind.PARSE_ERROR, detail="candidate 2 of 2: said 'maybe'", text="1\n\nmaybe")
-    told = score_reply(outcome, [vote(good, (0,)), vote(bad, (0,))], USAGE, FACTS)
+    told = score_reply(outcome, [vote(good, (0,), 0), vote(bad, (0,), 1)], USAGE, FACTS)
     reply = REPLY.validate_json(json.dumps(told))
     assert isinstance(reply, FailureReply)
     first, second = reply.failure.votes

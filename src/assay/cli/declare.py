@@ -9,6 +9,7 @@ import inspect
 import json
 from collections.abc import Callable
 from copy import copy
+from importlib import import_module
 from typing import Annotated, Any, TypeVar, get_origin
 
 import typer
@@ -50,14 +51,17 @@ def checked(kind: type[T], **values: Any) -> T:
         raise InputError(explain(error)) from error
 
 
-def verb(kind: type[T], run: Callable[[T], None]) -> Callable[..., None]:
+def verb(kind: type[BaseModel], run: str) -> Callable[..., None]:
     """A function for ``typer`` with a parameter for each field of ``kind``, which it checks and hands to ``run``.
+
+    ``run`` is named as ``module:function`` of this package and imported when the verb runs, so that help stays fast.
 
     A field's ``Annotated[..., typer.Argument()]`` or ``typer.Option("--out", "-o")`` says more about its flag.
     """
 
     def command(**values: Any) -> None:
-        run(checked(kind, **values))
+        module, _, function = run.partition(":")
+        vars(import_module(f".{module}", __package__))[function](checked(kind, **values))
 
     parameters = [_parameter(name, field) for name, field in kind.model_fields.items()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

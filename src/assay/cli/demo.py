@@ -16,10 +16,3 @@ class DemoFlags(Config):
     """Folder for results, log and report."""
     limit: int | None = Field(default=None, ge=1)
     """Judge only the first so many questions."""
-
-
-def demo(flags: DemoFlags) -> None:
-    """Run the verb."""
-    from .demo_run import run_demo
-
-    run_demo(flags.out, flags.limit)

@@ -15,7 +15,7 @@ from rich.console import Console
 from assay.client import GenRMClient
 from assay.core import log
 from assay.core.types import Item
-from assay.data import ResultRow, result_row
+from assay.data import ResultRow, read_results
 from assay.data.demo import load_demo
 from assay.judges import Judge, JudgeOptions, build_judge
 from assay.report.html import write_report
@@ -24,6 +24,7 @@ from assay.report.tables import print_summary
 from assay.scoring.job import Job, JobResult, Progress, run_job
 from assay.scoring.remote import RemoteScorer
 
+from .demo import DemoFlags
 from .progress import judging_progress
 from .service_process import service_process
 
@@ -32,8 +33,9 @@ console = Console()
 _START_S = 600.0
 
 
-def run_demo(out: Path, limit: int | None) -> None:
-    """Judge the bundled questions with two judges through one service; everything lands in ``out``."""
+def run_demo(flags: DemoFlags) -> None:
+    """Judge the bundled questions with two judges through one service; everything lands in ``flags.out``."""
+    out, limit = flags.out, flags.limit
     log.setup("warning")
     begin = time.perf_counter()
     items = load_demo()[:limit]
@@ -55,7 +57,7 @@ def _judge(url: str, judge: Judge, items: tuple[Item, ...], out: Path) -> list[R
     job = Job(judge=judge, items=items, out=out, fresh=True)
     with judging_progress(judge.name) as progress:
         asyncio.run(_through(url, job, progress, result))
-    rows = [result_row(dict(row)) for row in result.rows]
+    rows = read_results(out)
     print_summary(console, summarise(rows, seconds=result.seconds, judged=result.judged))
     return rows
 

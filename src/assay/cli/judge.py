@@ -72,10 +72,3 @@ class JudgeFlags(Config):
     """Where the export goes; <out>.<export>.jsonl without it."""
     report: Path | None = None
     """Also write an HTML report."""
-
-
-def judge(flags: JudgeFlags) -> None:
-    """Run the verb."""
-    from .judging import judge_file
-
-    judge_file(flags)

@@ -11,13 +11,14 @@ from assay.client import GenRMClient
 from assay.core import log
 from assay.core.errors import InputError
 from assay.core.types import SamplingParams
-from assay.data import EXPORTS, FieldMap, Items, Need, ResultRow, load_items, result_row, write_jsonl
+from assay.data import EXPORTS, FieldMap, Items, Need, ResultRow, load_items, read_results, write_jsonl
 from assay.engines.catalog import build_engine, engine_config
 from assay.judges import Judge, JudgeOptions, build_judge
+from assay.report.agreement import disagreements
 from assay.report.html import write_report
 from assay.report.summary import summarise
 from assay.report.tables import print_summary
-from assay.scoring.batch import JudgeBackend
+from assay.scoring.batch import Judging
 from assay.scoring.cache import VerdictCache
 from assay.scoring.job import Job, JobResult, Progress, run_job
 from assay.scoring.policy import ScoringPolicy
@@ -31,6 +32,8 @@ from .progress import judging_progress
 
 console = Console()
 
+_LISTED = 20
+
 
 def judge_file(flags: JudgeFlags) -> None:
     """Run the command; ends the process with exit code 1 when some input was skipped, 130 after Ctrl-C."""
@@ -41,7 +44,6 @@ def judge_file(flags: JudgeFlags) -> None:
         judge=judge,
         items=items.items[: flags.limit],
         out=flags.out,
-        sampling=_sampling(flags),
         seed=flags.seed,
         concurrency=flags.concurrency,
         deadline_s=flags.deadline,
@@ -60,11 +62,10 @@ def judge_file(flags: JudgeFlags) -> None:
             asyncio.run(_run(flags, job, progress, result))
     except KeyboardInterrupt:
         stopped = True
-    _show(flags, job, items, result)
+    kept = _show(flags, job, items, result)
     if stopped:
         console.print(
-            f"stopped: {len(result.rows)} judgments are kept in {flags.out}; the same command goes on from there",
-            soft_wrap=True,
+            f"stopped: {kept} judgments are kept in {flags.out}; the same command goes on from there", soft_wrap=True
         )
         sys.exit(130)
     if items.bad or result.skipped:
@@ -89,9 +90,10 @@ def _sampling(flags: JudgeFlags) -> SamplingParams:
     return to_sampling(checked(SamplingBody, **flags.sampling))
 
 
-def _backend(flags: JudgeFlags, judge: Judge) -> JudgeBackend:
+def _backend(flags: JudgeFlags, judge: Judge) -> Judging:
     kind = flags.engine or ("rule" if judge.rule else "embedded")
     if kind == "service":
+        _refuse_local(flags)
         return RemoteScorer(GenRMClient(flags.url, api_key=flags.api_key), route_key=flags.route_key)
     if judge.rule != (kind == "rule") and kind != "fake":
         right = "rule" if judge.rule else "embedded, openai, fake or service"
@@ -102,14 +104,24 @@ def _backend(flags: JudgeFlags, judge: Judge) -> JudgeBackend:
     return Scorer(
         build_engine(engine_config(kind, options)),
         sampling=_sampling(flags),
-        policy=ScoringPolicy(max_concurrency=flags.concurrency, reask=flags.reask),
+        policy=ScoringPolicy(reask=flags.reask),
         cache=None if flags.no_dedup else VerdictCache(flags.cache),
         deduplicate=not flags.no_dedup,
     )
 
 
-def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> None:
-    rows = [result_row(dict(row)) for row in result.rows]
+def _refuse_local(flags: JudgeFlags) -> None:
+    """Flags about an engine of this process have no effect on a service: refused, not dropped."""
+    for name in ("model", "engine_options", "sampling", "reask", "cache", "no_dedup"):
+        given = flags.model_dump()[name]
+        if given != JudgeFlags.model_fields[name].get_default(call_default_factory=True):
+            flag = f"--{name.replace('_', '-')}"
+            raise InputError(f"{flag} {given!r} has no effect on a judge service: give it to assay serve instead")
+
+
+def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> int:
+    """Show what came of it; returns how many judgments there are."""
+    rows = read_results(flags.out) if flags.out.exists() else []
     for bad in items.bad:
         console.print(f"[yellow]skipped[/] line {bad.line}: {bad.reason}", highlight=False, soft_wrap=True)
     for skipped in result.skipped:
@@ -118,6 +130,7 @@ def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> None:
         raise InputError(f"nothing was judged: no item of {flags.file!r} can be taken by the judge {flags.judge!r}")
     print_summary(console, summarise(rows, seconds=result.seconds, judged=result.judged))
     console.print(f"{len(rows)} judgments in {flags.out}", highlight=False, soft_wrap=True)
+    _list_disagreements(rows)
     if flags.export is not None:
         _export(flags, flags.export, job, rows)
     if flags.report is not None:
@@ -125,6 +138,16 @@ def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> None:
             flags.report, rows, title=f"{flags.judge} on {flags.file}", items=job.items, seconds=result.seconds
         )
         console.print(f"report: {flags.report}", highlight=False, soft_wrap=True)
+    return len(rows)
+
+
+def _list_disagreements(rows: list[ResultRow]) -> None:
+    found = disagreements(rows)
+    for row in found[:_LISTED]:
+        where = row.item_id if row.candidate is None else f"{row.item_id}, candidate {row.candidate + 1}"
+        console.print(f"disagrees: {where}: gold {row.own_gold}, scores {row.scores}", highlight=False, soft_wrap=True)
+    if len(found) > _LISTED:
+        console.print(f"… and {len(found) - _LISTED} more disagreements: see --report", soft_wrap=True)
 
 
 def _export(flags: JudgeFlags, kind: str, job: Job, rows: list[ResultRow]) -> None:

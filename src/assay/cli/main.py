@@ -15,10 +15,10 @@ from assay import __version__
 from assay.core.errors import AssayError
 
 from .declare import verb
-from .demo import DemoFlags, demo
-from .judge import JudgeFlags, judge
-from .parse import ParseFlags, parse
-from .serve import ServeFlags, serve
+from .demo import DemoFlags
+from .judge import JudgeFlags
+from .parse import ParseFlags
+from .serve import ServeFlags
 
 app = typer.Typer(
     name="assay",
@@ -28,10 +28,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command("serve")(verb(ServeFlags, serve))
-app.command("judge")(verb(JudgeFlags, judge))
-app.command("parse")(verb(ParseFlags, parse))
-app.command("demo")(verb(DemoFlags, demo))
+app.command("serve")(verb(ServeFlags, "serve:serve"))
+app.command("judge")(verb(JudgeFlags, "judging:judge_file"))
+app.command("parse")(verb(ParseFlags, "parse:parse"))
+app.command("demo")(verb(DemoFlags, "demo_run:run_demo"))
 
 
 @app.callback(invoke_without_command=True)

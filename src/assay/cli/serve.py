@@ -54,6 +54,18 @@ class ServeFlags(Config):
     """Folder of the flight recorder (Parquet); nothing is recorded without it."""
     cache: Path | None = None
     """SQLite file of the verdict cache; in memory only without it."""
+    reask: int = Field(default=1, ge=0)
+    """How often a judge whose text holds no verdict is asked again."""
+    deadline_s: float = 600.0
+    """Deadline of a request that names none, in seconds."""
+    max_in_flight: int = 256
+    """Requests that one instance works on at a time."""
+    max_queue: int = 4096
+    """Requests that wait for one instance; more are refused with 429."""
+    max_body_bytes: int = 16 << 20
+    """Largest request body."""
+    drain_s: int = 30
+    """Seconds that running requests get to finish in when the service stops."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """How much the log says."""
 
@@ -76,10 +88,11 @@ def serve(flags: ServeFlags) -> None:
         engine_options=flags.engine_options,
         judge_options={"choices": flags.choices, "lenient": flags.lenient, "language": flags.language},
         judge_files=flags.judge,
+        policy={"reask": flags.reask},
         cache=flags.cache,
         record=flags.record,
     )
-    settings = checked(
-        ServiceSettings, host=flags.host, port=flags.port, prefix=flags.prefix, api_key=flags.api_key or None
-    )
+    limits = ("host", "port", "prefix", "deadline_s", "max_in_flight", "max_queue", "max_body_bytes", "drain_s")
+    chosen = {name: value for name, value in flags if name in limits}
+    settings = checked(ServiceSettings, **chosen, api_key=flags.api_key or None)
     run(create_app(assemble(config), settings), settings)

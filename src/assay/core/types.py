@@ -252,10 +252,22 @@ class Draw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vote:
-    """One draw and what came of it."""
+    """One draw, what the engine said to it, and what the judge read: the unit of recording, caching and replaying.
+
+    ``candidate``: which candidate of the item was judged, for judges that look at one at a time; None = all together.
+    ``prompt``: what was asked, as text. ``model`` and ``weight_version`` are those that the completions carry.
+    """
 
     draw: Draw
     outcome: Outcome
-    usage: Usage = Usage()
+    candidate: int | None = None
+    content_hash: str = ""
+    prompt: str = ""
+    completions: tuple[Completion, ...] = ()
+    usage: Usage = field(default_factory=Usage)
     cached: bool = False
-    """Answered by the verdict cache, or by joining an equal judgment in flight."""
+    """Answered by the verdict cache, or by joining an equal call in flight."""
+    reasks: int = 0
+    latency_s: float = 0.0
+    model: str = ""
+    weight_version: str = ""

@@ -9,12 +9,15 @@ from .export import EXPORTS, Export, best_of_n, pairs, write_jsonl
 from .fieldmap import FieldMap
 from .items import Items, ItemStream, load_items, stream_items
 from .records import BadRecord, Record
-from .results import ResultRow, read_results, result_row
+from .results import COLUMNS, VARYING, VERDICT, ResultRow, read_results, result_row, row_to_json
 from .rows import Need, RowError
 from .sources import open_source
 
 __all__ = [
+    "COLUMNS",
     "EXPORTS",
+    "VARYING",
+    "VERDICT",
     "BadRecord",
     "Export",
     "FieldMap",
@@ -32,6 +35,7 @@ __all__ = [
     "pairs",
     "read_results",
     "result_row",
+    "row_to_json",
     "stream_items",
     "write_jsonl",
 ]

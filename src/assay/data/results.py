@@ -1,6 +1,7 @@
-"""``ResultRow``: one judgment as it stands in a result file, for everything that reads results and judges nothing.
+"""``ResultRow``: one vote as it stands in a result file, which the scorer writes and reports, exports and replays read.
 
-Owns: the names and meanings of the columns, and reading them from Parquet or JSONL. Does not own: how they are written.
+Owns: the names, types and meanings of the columns, and both ways between a row, its JSON and its Arrow schema. A row is
+complete: the judge's raw completions can be read again under another parser without the engine or the source file.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, cast
+
+import pyarrow as pa
 
 from assay.core.errors import InputError
 
@@ -22,19 +25,27 @@ VERDICT = "verdict"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResultRow:
-    """One judgment. What a file does not say is None, empty or 0 for counts; a score is never invented."""
+    """One vote. What a file does not say is None, empty or 0 for counts; a score is never invented."""
 
     item_id: str
     judge: str
     outcome: str
     candidate: int | None = None
     """Which candidate was judged on its own; None = all of the item's together."""
+    vote: int = 0
+    instance: str = ""
     judge_identity: str = ""
     content_hash: str = ""
     prompt_hash: str = ""
     model: str = ""
     weight_version: str = ""
+    base_seed: int = 0
+    """The user's own seed, that all others follow from."""
     seed: int | None = None
+    order: tuple[int, ...] = ()
+    """``order[place]``: index of the candidate that was shown at that place."""
+    sampling: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What was asked of the engine, defaults filled in."""
     prompt: str = ""
     text: str = ""
     detail: str = ""
@@ -52,6 +63,11 @@ class ResultRow:
     cached: bool = False
     reasks: int = 0
     time: float | None = None
+    """Unix seconds when it was judged."""
+    completions: tuple[Mapping[str, Any], ...] = ()
+    """What the engine said, as ``core.codec`` writes it."""
+    item: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The whole item, as ``data.canonical`` writes it; empty where the writer did not have it."""
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
@@ -73,8 +89,38 @@ class ResultRow:
         return (self.gold[self.candidate],) if self.candidate < len(self.gold) else None
 
 
-_NAMES = frozenset(f.name for f in fields(ResultRow))
-_TUPLES = ("flags", "scores", "gold")
+_TYPES = {
+    "str": pa.string(),
+    "bool": pa.bool_(),
+    "int": pa.int64(),
+    "int | None": pa.int64(),
+    "float": pa.float64(),
+    "float | None": pa.float64(),
+    "tuple[int, ...]": pa.list_(pa.int64()),
+    "tuple[str, ...]": pa.list_(pa.string()),
+    "tuple[float, ...] | None": pa.list_(pa.float64()),
+    "Mapping[str, Any]": pa.string(),
+    "tuple[Mapping[str, Any], ...]": pa.string(),
+}
+COLUMNS = pa.schema([(f.name, _TYPES[str(f.type)]) for f in fields(ResultRow)])
+"""The Arrow schema of result files; what is a mapping in a row is JSON text in a column."""
+
+VARYING = frozenset({"time", "latency_s", "cached", "calls", "cached_tokens", "instance"})
+"""Columns in which two runs with equal verdicts may differ: they tell when, how fast, and who asked first."""
+
+_NAMES = frozenset(COLUMNS.names)
+_JSON = tuple(f.name for f in fields(ResultRow) if "Mapping" in str(f.type))
+_TUPLES = ("flags", "scores", "gold", "order")
+
+
+def row_to_json(row: ResultRow) -> dict[str, Any]:
+    """The row as it goes into a file: JSON-able, lists for tuples, JSON text for mappings."""
+    values: dict[str, Any] = {name: getattr(row, name) for name in COLUMNS.names}
+    for name in _JSON:
+        values[name] = json.dumps(values[name], ensure_ascii=False, default=str, sort_keys=True)
+    for name in _TUPLES:
+        values[name] = None if values[name] is None else list(values[name])
+    return values
 
 
 def result_row(row: Mapping[str, Any]) -> ResultRow:
@@ -90,8 +136,9 @@ def result_row(row: Mapping[str, Any]) -> ResultRow:
     for name in _TUPLES:
         if name in values:
             values[name] = tuple(cast("Sequence[Any]", values[name]))
-    if "metadata" in values:
-        values["metadata"] = _metadata(values["metadata"])
+    for name in _JSON:
+        if name in values:
+            values[name] = _from_json(name, values[name])
     return ResultRow(**values)
 
 
@@ -128,12 +175,14 @@ def by_judge(rows: Iterable[ResultRow]) -> dict[tuple[str, str, str], list[Resul
     return found
 
 
-def _metadata(value: Any) -> Mapping[str, Any]:
+def _from_json(name: str, value: Any) -> Any:
     if isinstance(value, str):
         try:
             value = json.loads(value) if value else {}
         except ValueError as error:
-            raise InputError(f"the metadata of a result is no JSON: {value!r:.80}") from error
+            raise InputError(f"the {name} of a result is no JSON: {value!r:.80}") from error
+    if name == "completions":
+        return tuple(cast("Sequence[Mapping[str, Any]]", value or ()))
     if not isinstance(value, Mapping):
-        raise InputError(f"the metadata of a result must be an object, not {value!r:.80}")
+        raise InputError(f"the {name} of a result must be an object, not {value!r:.80}")
     return cast("Mapping[str, Any]", value)

@@ -15,13 +15,16 @@ from assay.core.types import Completion, Draw, Item, Json, Outcome, Request
 class Judge(Protocol):
     """A way to turn an item into requests, and the completions into a verdict.
 
-    ``name``: what the user calls it. ``identity``: name plus a hash of everything that shapes its verdicts (prompt
-    text, labels, parser, options); it goes into seeds and cache keys. ``rule``: answered by the rule engine, not by
+    ``name``: what the user calls it. ``asks``: name plus a hash of all that shapes its requests (prompt, labels, what
+    is shown); seeds and cached texts follow from it. ``identity``: name plus a hash of everything that shapes its
+    verdicts (``asks`` and the parser); it goes into records. ``rule``: answered by the rule engine, not by
     a model. ``per_candidate``: looks at one candidate at a time, so an item with n candidates is n judgments.
     """
 
     @property
     def name(self) -> str: ...
+    @property
+    def asks(self) -> str: ...
     @property
     def identity(self) -> str: ...
     @property

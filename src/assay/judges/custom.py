@@ -32,6 +32,9 @@ from .shield import block, conversation_block, shield
 from .spec import JudgeSpec
 from .template import conversation, fill, need_candidates, need_question, need_reference, placeholders
 
+_ASKED = ("system", "answer", "choices", "per_candidate")
+"""The keys of a spec that shape the requests, beside the prompt; the others shape the reading."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CustomJudge:
@@ -40,14 +43,19 @@ class CustomJudge:
     spec: JudgeSpec
     prompt: str
     shows: tuple[str, ...] = field(init=False)
+    asks: str = field(init=False)
     identity: str = field(init=False)
 
     rule: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         described = self.spec.model_dump(mode="json", exclude={"prompt", "prompt_file"})
+        shown: Json = {key: described[key] for key in _ASKED}
+        labels: list[Json] = list(self.spec.labels) if self.spec.choices else []
+        names = identify(self.spec.name, asked=[self.prompt, shown, labels], read=[described, list(self.spec.labels)])
         object.__setattr__(self, "shows", placeholders(self.prompt))
-        object.__setattr__(self, "identity", identify(self.spec.name, [self.prompt, described, list(self.spec.labels)]))
+        object.__setattr__(self, "asks", names.asks)
+        object.__setattr__(self, "identity", names.identity)
 
     @property
     def name(self) -> str:

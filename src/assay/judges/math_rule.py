@@ -24,6 +24,7 @@ _SCORES = {"1": 1.0, "0": 0.0}
 class MathJudge:
     """Scores one candidate 1 (equal) or 0. Both answers are extracted here, so the engine compares short strings."""
 
+    asks: str = field(init=False)
     identity: str = field(init=False)
 
     name: str = field(default="math", init=False)
@@ -31,7 +32,9 @@ class MathJudge:
     per_candidate: bool = field(default=True, init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "identity", identify(self.name, []))
+        names = identify(self.name, asked=[])
+        object.__setattr__(self, "asks", names.asks)
+        object.__setattr__(self, "identity", names.identity)
 
     def content(self, item: Item) -> Mapping[str, Json]:
         need_candidates(item, judge=self.name, exactly=1)

@@ -34,6 +34,7 @@ class PointwiseJudge:
     lenient: bool = False
     language: Language = "en"
     prompts: Mapping[str, str] = field(init=False, repr=False, hash=False)
+    asks: str = field(init=False)
     identity: str = field(init=False)
 
     name: str = field(default="pointwise", init=False)
@@ -42,9 +43,11 @@ class PointwiseJudge:
 
     def __post_init__(self) -> None:
         prompts = {name: load_prompt(f"pointwise.{name}", self.language) for name in _FILES}
-        rules: list[Json] = [*prompts.values(), self.mode, self.reference, self.lenient]
+        asked: list[Json] = [*prompts.values(), self.mode, self.reference]
+        names = identify(self.name, asked=asked, read=[self.lenient])
         object.__setattr__(self, "prompts", prompts)
-        object.__setattr__(self, "identity", identify(self.name, rules))
+        object.__setattr__(self, "asks", names.asks)
+        object.__setattr__(self, "identity", names.identity)
 
     def content(self, item: Item) -> Mapping[str, Json]:
         self._check(item)

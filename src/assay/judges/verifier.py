@@ -36,6 +36,7 @@ class VerifierJudge:
     lenient: bool = False
     language: Language = "en"
     prompt: str = field(init=False, repr=False)
+    asks: str = field(init=False)
     identity: str = field(init=False)
 
     name: str = field(default="verifier", init=False)
@@ -49,9 +50,11 @@ class VerifierJudge:
                 f"labels: two different words without white space around them are needed, got {self.labels!r}"
             )
         prompt = load_prompt("verifier", self.language)
-        rules: list[Json] = [prompt, yes, no, self.choices, self.min_mass if self.choices else None, self.lenient]
+        read: list[Json] = [self.min_mass if self.choices else None, self.lenient]
+        names = identify(self.name, asked=[prompt, yes, no, self.choices], read=read)
         object.__setattr__(self, "prompt", prompt)
-        object.__setattr__(self, "identity", identify(self.name, rules))
+        object.__setattr__(self, "asks", names.asks)
+        object.__setattr__(self, "identity", names.identity)
 
     @property
     def scores(self) -> Mapping[str, float]:

@@ -160,3 +160,20 @@ def _single(rows: Iterable[ResultRow]) -> Iterable[tuple[float, float]]:
         scores, gold = row.ranking, row.own_gold
         if scores is not None and gold is not None and len(scores) == len(gold) == 1:
             yield scores[0], gold[0]
+
+
+def agreement(row: ResultRow, *, unit: bool) -> bool | None:
+    """Whether a verdict agrees with gold; None without gold, or where that is no yes-or-no question."""
+    scores, gold = row.ranking, row.own_gold
+    if scores is None or gold is None or len(scores) != len(gold):
+        return None
+    if len(scores) > 1:
+        return top_is_right(scores, gold)
+    return all(map(accepts, scores, gold)) if unit and set(gold) <= {0.0, 1.0} else None
+
+
+def disagreements(rows: Iterable[ResultRow]) -> list[ResultRow]:
+    """The verdicts of one judge that contradict gold, in the order of the rows."""
+    every = list(rows)
+    unit = unit_scale(score for row in every for score in row.scores or ())
+    return [row for row in every if agreement(row, unit=unit) is False]

@@ -15,7 +15,7 @@ from assay.core.types import Item
 from assay.data import ResultRow
 from assay.data.results import VERDICT
 
-from .agreement import accepts, top_is_right, unit_scale
+from .agreement import agreement, unit_scale
 from .words import duration
 
 SIZES = ((1500, 4000), (1500, 1500), (1500, 600), (500, 600), (150, 600))
@@ -54,16 +54,6 @@ def sample(groups: Sequence[Sequence[ResultRow]], items: Iterable[Item], keys: S
         if _characters(shown) <= MOST_CHARACTERS:
             break
     return shown
-
-
-def agreement(row: ResultRow, *, unit: bool) -> bool | None:
-    """Whether a verdict agrees with gold; None without gold, or where that is no yes-or-no question."""
-    scores, gold = row.ranking, row.own_gold
-    if scores is None or gold is None or len(scores) != len(gold):
-        return None
-    if len(scores) > 1:
-        return top_is_right(scores, gold)
-    return all(map(accepts, scores, gold)) if unit and set(gold) <= {0.0, 1.0} else None
 
 
 def pick(rows: Sequence[ResultRow], agrees: Sequence[bool | None], most: int) -> list[int]:

@@ -6,39 +6,48 @@ Owns the fan-out. Does not own where items come from (``data``), where rows go (
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from assay.core.deadline import Deadline
 from assay.core.errors import AssayError, InputError
-from assay.core.types import Item
+from assay.core.types import Item, Json
 from assay.judges.base import Judge, content_hash
 from assay.judges.parts import parts
 
 from .judgment import Judgment
+from .runfile import Key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFacts:
-    """Which model answers; goes into the header of a run."""
+class RunFacts:
+    """Which model answers and how it is asked, as far as that is known here; goes into the header of a run."""
 
     model: str
     weight_version: str
+    sampling: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    reask: int | None = None
 
 
-class JudgeBackend(Protocol):
+class Judging(Protocol):
     """Whoever can judge: a ``Scorer`` in this process, or a service behind HTTP (``RemoteScorer``)."""
 
-    async def start(self) -> ModelFacts:
+    async def start(self) -> RunFacts:
         """Be ready to judge. Raises StartError or InputError."""
         ...
 
     async def close(self) -> None: ...
 
+    async def judge(self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0) -> Judgment:
+        """Judge the whole item, however the judge looks at its candidates."""
+        ...
+
     async def judge_part(
         self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0, candidate: int | None = None
-    ) -> Judgment: ...
+    ) -> Judgment:
+        """Judge one part of an item (``judges.parts``); ``candidate`` says which."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +59,8 @@ class Unit:
     content_hash: str
 
     @property
-    def key(self) -> tuple[str, int | None]:
-        return self.item.id, self.candidate
+    def key(self) -> Key:
+        return self.item.id, self.candidate, 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +90,7 @@ def units(judge: Judge, items: Iterable[Item]) -> Iterator[Unit | Skipped]:
 
 
 async def judge_units(
-    backend: JudgeBackend,
+    backend: Judging,
     judge: Judge,
     work: Iterable[Unit],
     *,

@@ -1,140 +1,155 @@
-"""The verdict cache: equal question to an equal judge, equal draw -> the verdict that is known already.
+"""The verdict cache: what an engine said to an equal question at an equal draw. Judges read it again on every hit.
 
-Only verdicts are kept: a failure is asked again. The key names everything that shapes a verdict (``verdict_key``), so
-another prompt, parser, model, weight version, sampling or vote index is another entry, and nothing goes stale.
+Kept are completions that held a verdict; what held none is asked again. The key (``cache_key``) names everything that
+shapes a text, so another prompt, model, weight version, sampling or vote index is another entry and nothing goes stale;
+the parser is not in it, so another way of reading finds the same texts.
 """
 
 from __future__ import annotations
 
 import json
+import logging
+import queue
 import sqlite3
-import time
+import threading
 from collections import OrderedDict
-from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
+from assay.core.codec import completions_from_json, completions_to_json
 from assay.core.errors import OutputError
 from assay.core.seeds import digest
-from assay.core.types import Draw, SamplingParams, Verdict
+from assay.core.types import Completion, Draw, SamplingParams
 from assay.engines.base import EngineInfo
 
-_FORMAT = 1
-_COMMIT_ROWS = 256
-_COMMIT_SECONDS = 1.0
+from .records import said
+
+log = logging.getLogger(__name__)
+
+_FORMAT = 2
+_BATCH = 256
+_BUSY_S = 30
+_TABLE = "CREATE TABLE IF NOT EXISTS texts (key TEXT PRIMARY KEY, completions TEXT NOT NULL) WITHOUT ROWID"
+
+Completions = tuple[Completion, ...]
 
 
-def verdict_key(judge_identity: str, info: EngineInfo, sampling: SamplingParams, content: str, draw: Draw) -> str:
-    """The cache key of one vote. ``sampling`` is the resolved one; its seed is the draw's."""
-    said = asdict(replace(sampling, seed=None))
-    return digest(
-        [
-            _FORMAT,
-            judge_identity,
-            info.model,
-            info.weight_version,
-            {name: value for name, value in said.items() if value is not None},
-            content,
-            draw.vote,
-            draw.seed,
-            list(draw.order),
-        ]
-    )
+def cache_key(asks: str, info: EngineInfo, sampling: SamplingParams, content: str, draw: Draw) -> str:
+    """The key of one vote; ``attempt_key`` makes that of each time of asking out of it.
+
+    ``sampling`` is the resolved one; its seed is left out, since the draw's is in.
+    """
+    knobs = {name: value for name, value in said(sampling).items() if name != "seed"}
+    facts = [_FORMAT, asks, info.model, info.weight_version, knobs, content, draw.vote, draw.seed, list(draw.order)]
+    return digest(facts)
+
+
+def attempt_key(key: str, attempt: int) -> str:
+    """The key of the ``attempt``-th time of asking, from 0."""
+    return f"{key}-{attempt}"
 
 
 class VerdictCache:
-    """A bounded memory of recent verdicts, over an SQLite file that outlives the process (or none).
+    """A bounded memory of recent texts, over an SQLite file that several processes may share (or over none).
 
-    Writes are committed in batches: kill -9 loses at most the last second. A disk that is full ends the writing, not
-    the judging; ``error`` then says why.
+    Nothing here waits for a disk: a thread of its own writes, in batches. A file that fails (full disk) ends the
+    writing, not the judging; ``error`` then says why.
+
+    Raises:
+        OutputError: the file cannot be opened.
     """
 
     def __init__(self, path: Path | None = None, *, memory_entries: int = 100_000) -> None:
         self.hits = 0
         self.misses = 0
         self.error: str | None = None
-        self._memory: OrderedDict[str, Verdict] = OrderedDict()
+        self._memory: OrderedDict[str, Completions] = OrderedDict()
         self._memory_entries = memory_entries
-        self._pending = 0
-        self._committed = time.monotonic()
-        self._db = None if path is None else _open(path)
+        self._reader = None if path is None else _open(path)
+        self._queue: queue.SimpleQueue[tuple[str, Completions] | None] = queue.SimpleQueue()
+        self._writer: threading.Thread | None = None
+        if path is not None:
+            self._writer = threading.Thread(target=self._write, args=(path,), name="verdict cache", daemon=True)
+            self._writer.start()
 
-    def get(self, key: str) -> Verdict | None:
-        verdict = self._memory.get(key)
-        if verdict is not None:
+    def get(self, key: str) -> Completions | None:
+        known = self._memory.get(key)
+        if known is not None:
             self._memory.move_to_end(key)
-        elif self._db is not None:
-            found = self._db.execute("SELECT verdict FROM verdicts WHERE key = ?", (key,)).fetchone()
-            if found is not None:
-                verdict = _decode(found[0])
-                self._remember(key, verdict)
-        if verdict is None:
+        elif self._reader is not None:
+            known = self._find(self._reader, key)
+        if known is None:
             self.misses += 1
         else:
             self.hits += 1
-        return verdict
+        return known
 
-    def put(self, key: str, verdict: Verdict) -> None:
-        self._remember(key, verdict)
-        if self._db is None or self.error is not None:
-            return
-        try:
-            self._db.execute("INSERT OR REPLACE INTO verdicts VALUES (?, ?)", (key, _encode(verdict)))
-            self._pending += 1
-            if self._pending >= _COMMIT_ROWS or time.monotonic() - self._committed > _COMMIT_SECONDS:
-                self._commit()
-        except sqlite3.OperationalError as error:
-            self.error = str(error)
+    def put(self, key: str, completions: Completions) -> None:
+        self._remember(key, completions)
+        if self._writer is not None and self.error is None:
+            self._queue.put((key, completions))
 
     def close(self) -> None:
-        if self._db is None:
-            return
+        """Write what is left. Closing twice is fine."""
+        if self._writer is not None:
+            self._queue.put(None)
+            self._writer.join()
+            self._writer = None
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def _find(self, reader: sqlite3.Connection, key: str) -> Completions | None:
         try:
-            self._commit()
-        except sqlite3.OperationalError as error:
-            self.error = str(error)
-        self._db.close()
-        self._db = None
+            found = reader.execute("SELECT completions FROM texts WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error as error:
+            self._fail(error)
+            return None
+        if found is None:
+            return None
+        known = completions_from_json(json.loads(found[0]))
+        self._remember(key, known)
+        return known
 
-    def _commit(self) -> None:
-        assert self._db is not None
-        self._db.commit()
-        self._pending = 0
-        self._committed = time.monotonic()
+    def _write(self, path: Path) -> None:
+        db = _open(path)
+        closing = False
+        while not closing:
+            batch = [self._queue.get()]
+            while batch[-1] is not None and len(batch) < _BATCH and not self._queue.empty():
+                batch.append(self._queue.get())
+            closing = batch[-1] is None
+            rows = [(entry[0], json.dumps(completions_to_json(entry[1]))) for entry in batch if entry is not None]
+            try:
+                with db:
+                    db.executemany("INSERT OR REPLACE INTO texts VALUES (?, ?)", rows)
+            except sqlite3.Error as error:
+                self._fail(error)
+        db.close()
 
-    def _remember(self, key: str, verdict: Verdict) -> None:
-        self._memory[key] = verdict
+    def _remember(self, key: str, completions: Completions) -> None:
+        self._memory[key] = completions
         if len(self._memory) > self._memory_entries:
             self._memory.popitem(last=False)
+
+    def _fail(self, error: sqlite3.Error) -> None:
+        if self.error is None:
+            self.error = str(error)
+            log.error("the verdict cache works from memory only: %s", error)
 
 
 def _open(path: Path) -> sqlite3.Connection:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        db = sqlite3.connect(path, check_same_thread=False, timeout=5)
+        db = sqlite3.connect(path, check_same_thread=False, timeout=_BUSY_S)
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
-        db.execute("CREATE TABLE IF NOT EXISTS verdicts (key TEXT PRIMARY KEY, verdict TEXT NOT NULL) WITHOUT ROWID")
-        db.commit()
+        with db:
+            db.execute(
+                "CREATE TABLE IF NOT EXISTS texts (key TEXT PRIMARY KEY, completions TEXT NOT NULL) WITHOUT ROWID"
+            )
     except (OSError, sqlite3.Error) as error:
         raise OutputError(
             f"cannot open the verdict cache {str(path)!r}: {error}. "
             "Name another file, delete this one, or run without it."
         ) from error
     return db
-
-
-def _encode(verdict: Verdict) -> str:
-    return json.dumps(asdict(verdict))
-
-
-def _decode(text: str) -> Verdict:
-    fields: dict[str, Any] = json.loads(text)
-    scores = fields["scores"]
-    return Verdict(
-        scores=None if scores is None else tuple(scores),
-        choice=fields["choice"],
-        flags=tuple(fields["flags"]),
-        text=fields["text"],
-        mass=fields["mass"],
-    )

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from assay.core.types import Failure, Json, Usage
-
-from .judgment import Judgment
+from assay.core.types import Failure, Json, Usage, Vote
 
 
 @dataclass(slots=True)
 class Counts:
-    """Counted once per judgment, when it has ended; ``running`` counts those that have not."""
+    """Counted once per vote, when it has ended; ``running`` counts those that have not."""
 
     running: int = 0
     judgments: int = 0
@@ -22,13 +20,13 @@ class Counts:
     failures: Counter[str] = field(default_factory=Counter[str])
     usage: Usage = field(default_factory=Usage)
 
-    def add(self, judgment: Judgment) -> None:
+    def add(self, vote: Vote) -> None:
         self.judgments += 1
-        self.cached += judgment.cached
-        self.reasks += judgment.reasks
-        self.usage += judgment.usage
-        if isinstance(judgment.outcome, Failure):
-            self.failures[str(judgment.outcome.kind)] += 1
+        self.cached += vote.cached
+        self.reasks += vote.reasks
+        self.usage += vote.usage
+        if isinstance(vote.outcome, Failure):
+            self.failures[str(vote.outcome.kind)] += 1
         else:
             self.verdicts += 1
 

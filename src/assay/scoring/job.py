@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from assay.core.types import Item, Json, SamplingParams
+from assay.core.types import Item
 from assay.judges.base import Judge
 
-from .batch import JudgeBackend, Skipped, Unit, judge_units, units
+from .batch import Judging, RunFacts, Skipped, Unit, judge_units, units
 from .judgment import Judgment
-from .records import Row, judgment_row
+from .records import vote_rows
 from .runfile import RunFile, RunHeader
 
 
@@ -26,7 +26,6 @@ class Job:
     judge: Judge
     items: Sequence[Item]
     out: Path
-    sampling: SamplingParams = field(default_factory=SamplingParams)
     seed: int = 0
     concurrency: int = 32
     deadline_s: float = 300.0
@@ -36,13 +35,13 @@ class Job:
 
 @dataclass(slots=True, kw_only=True)
 class JobResult:
-    """Every row of the result file, and what this call did. Filled while the job runs, so that a stop loses nothing."""
+    """What this call did. Filled while the job runs, so that a stop loses nothing; the rows are in the result file."""
 
-    rows: list[Row] = field(default_factory=list[Row])
     skipped: list[Skipped] = field(default_factory=list[Skipped])
     resumed: int = 0
     """Judgments that an earlier call had made."""
     judged: int = 0
+    """Judgments that this call made."""
     seconds: float = 0.0
 
 
@@ -55,7 +54,7 @@ class Progress:
     on_judgment: Callable[[Judgment], None]
 
 
-async def run_job(job: Job, backend: JudgeBackend, progress: Progress, result: JobResult) -> None:
+async def run_job(job: Job, backend: Judging, progress: Progress, result: JobResult) -> None:
     """Run the job; ``result`` is up to date whenever this ends, also by an error or a cancellation.
 
     Raises:
@@ -67,25 +66,30 @@ async def run_job(job: Job, backend: JudgeBackend, progress: Progress, result: J
             judge=job.judge.identity,
             model=facts.model,
             weight_version=facts.weight_version,
-            sampling=_said(job.sampling),
+            sampling=facts.sampling,
+            reask=facts.reask,
             seed=job.seed,
         )
         with RunFile(job.out, header, fresh=job.fresh, retry_failed=job.retry_failed) as file:
-            await _judge(job, backend, progress, result, file)
+            await _judge(job, backend, facts, progress, result, file)
     finally:
         await backend.close()
 
 
-async def _judge(job: Job, backend: JudgeBackend, progress: Progress, result: JobResult, file: RunFile) -> None:
+async def _judge(
+    job: Job, backend: Judging, facts: RunFacts, progress: Progress, result: JobResult, file: RunFile
+) -> None:
     found = list(units(job.judge, job.items))
     result.skipped += [unit for unit in found if isinstance(unit, Skipped)]
-    todo = [unit for unit in found if isinstance(unit, Unit) and not file.has(unit)]
-    result.resumed = len(found) - len(result.skipped) - len(todo)
-    progress.on_start(result.resumed + len(todo), result.resumed)
+    every = [unit for unit in found if isinstance(unit, Unit)]
+    todo = [unit for unit in every if not file.has(unit.key, unit.content_hash)]
+    result.resumed = len(every) - len(todo)
+    progress.on_start(len(every), result.resumed)
     begin = time.perf_counter()
 
     def keep(judgment: Judgment) -> None:
-        file.append(judgment_row(judgment))
+        for row in vote_rows(judgment, sampling=facts.sampling, base_seed=job.seed):
+            file.append(row)
         result.judged += 1
         progress.on_judgment(judgment)
 
@@ -101,8 +105,4 @@ async def _judge(job: Job, backend: JudgeBackend, progress: Progress, result: Jo
         )
     finally:
         result.seconds = time.perf_counter() - begin
-        result.rows = file.rows
-
-
-def _said(sampling: SamplingParams) -> dict[str, Json]:
-    return {name: value for name, value in asdict(sampling).items() if value is not None}
+        file.close(unit.key for unit in every)

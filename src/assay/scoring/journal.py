@@ -12,33 +12,33 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.core.errors import OutputError
 
-from .records import SCHEMA, Row
-
+T = TypeVar("T")
 _BATCH = 512
 _PAUSE_S = 0.02
 _ROWS_PER_GROUP = 10_000
 
 
-class Journal:
+class Journal(Generic[T]):
     """Rows to a file of JSON lines, in the order given. The first line is a header that says what the run is.
 
-    ``append`` never blocks. After a write has failed (disk full), ``append`` and ``close`` raise OutputError; what was
-    written before stays in the file.
+    ``encode`` makes the JSON-able form of a row, in the writing thread. ``append`` never blocks. After a write has
+    failed (disk full), ``append`` and ``close`` raise OutputError; what was written before stays in the file.
     """
 
-    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, header: Mapping[str, Any], encode: Callable[[T], Mapping[str, Any]]) -> None:
         self.path = path
         self.error: OSError | None = None
-        self._queue: queue.SimpleQueue[Row | threading.Event | None] = queue.SimpleQueue()
+        self._encode = encode
+        self._queue: queue.SimpleQueue[T | threading.Event | None] = queue.SimpleQueue()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _mend_last_line(path)
@@ -50,7 +50,7 @@ class Journal:
         self._thread = threading.Thread(target=self._run, name=f"journal {path.name}", daemon=True)
         self._thread.start()
 
-    def append(self, row: Row) -> None:
+    def append(self, row: T) -> None:
         self.check()
         self._queue.put(row)
 
@@ -101,7 +101,7 @@ class Journal:
             if isinstance(entry, threading.Event):
                 events.append(entry)
             else:
-                lines.append(_line(entry))
+                lines.append(_line(self._encode(entry)))
             if len(lines) >= _BATCH:
                 return lines, events, False
             try:
@@ -110,19 +110,38 @@ class Journal:
                 return lines, events, False
 
 
-def read_journal(path: Path) -> tuple[dict[str, Any] | None, list[Row]]:
-    """The header and the rows; a last line cut off by a kill is left out. ``(None, [])`` when there is no journal."""
+def read_journal(path: Path) -> tuple[dict[str, Any] | None, Iterator[tuple[int, dict[str, Any]]]]:
+    """The header, and the rows with the offset of each; a last line cut off by a kill is left out.
+
+    The header is None when there is no journal.
+    """
+    lines = _whole_lines(path)
+    first = next(lines, None)
+    return (None if first is None else json.loads(first[1])), ((offset, json.loads(line)) for offset, line in lines)
+
+
+def _whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     if not path.exists():
-        return None, []
-    lines = path.read_bytes().split(b"\n")[:-1]
-    if not lines:
-        return None, []
-    return json.loads(lines[0]), [cast(Row, json.loads(line)) for line in lines[1:]]
+        return
+    offset = 0
+    with path.open("rb") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                yield offset, line
+            offset += len(line)
 
 
-def seal(rows: Iterable[Row], path: Path, header: Mapping[str, Any]) -> None:
+def read_at(path: Path, offsets: Iterable[int]) -> Iterator[dict[str, Any]]:
+    """The rows of a journal at these offsets, in the order given."""
+    with path.open("rb") as file:
+        for offset in offsets:
+            file.seek(offset)
+            yield json.loads(file.readline())
+
+
+def seal(rows: Iterable[Mapping[str, Any]], path: Path, header: Mapping[str, Any], columns: pa.Schema) -> None:  # pyright: ignore[reportUnknownParameterType]
     """Write rows as one Parquet file, atomically; the header goes into its metadata. Raises OutputError."""
-    schema = SCHEMA.with_metadata({b"assay": json.dumps(dict(header)).encode()})
+    schema = columns.with_metadata({b"assay": json.dumps(dict(header)).encode()})
     part = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -137,14 +156,20 @@ def seal(rows: Iterable[Row], path: Path, header: Mapping[str, Any]) -> None:
         raise _cannot_write(path, error) from error
 
 
-def read_sealed(path: Path) -> tuple[dict[str, Any] | None, list[Row]]:
-    """The header and the rows of a sealed file; the header is None for a Parquet file that is not ours."""
-    table = pq.read_table(path)
-    raw = (table.schema.metadata or {}).get(b"assay")
-    return (None if raw is None else json.loads(raw)), cast("list[Row]", table.to_pylist())
+def read_header(path: Path) -> dict[str, Any] | None:
+    """The header of a sealed file; None for a Parquet file that is not ours."""
+    raw = (pq.read_schema(path).metadata or {}).get(b"assay")
+    return None if raw is None else json.loads(raw)
 
 
-def _groups(rows: Iterable[Row]) -> Iterator[list[dict[str, Any]]]:
+def read_sealed(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a sealed file, a group at a time."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=_ROWS_PER_GROUP):
+            yield from batch.to_pylist()
+
+
+def _groups(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     group: list[dict[str, Any]] = []
     for row in rows:
         group.append({key: _storable(value) for key, value in row.items()})
@@ -159,7 +184,7 @@ def _storable(value: Any) -> Any:
     """Parquet text is UTF-8, which has no lone surrogates (a judge can emit half an emoji): written out as escapes."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    return value
+    return [_storable(part) for part in value] if isinstance(value, list) else value
 
 
 def _line(row: Mapping[str, Any]) -> bytes:

@@ -1,4 +1,4 @@
-"""``Judgment``: one item (or one of its candidates) judged once, with everything a record of it needs."""
+"""``Judgment``: one item judged, as its votes and what they come to."""
 
 from __future__ import annotations
 
@@ -9,27 +9,40 @@ from assay.core.types import Item, Outcome, Usage, Verdict, Vote
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """What the scorer returns.
-
-    ``candidate``: which candidate of the item was judged, for judges that look at one at a time; None = all together.
-    ``prompt``: the judge's prompt as text (several requests joined by a blank line); empty when a service judged.
-    """
+    """What a scorer returns. Everything about the asking stands in the votes; the rest is summed up from them."""
 
     item: Item
     judge: str
     judge_identity: str
-    content_hash: str
     outcome: Outcome
     votes: tuple[Vote, ...]
-    usage: Usage
-    latency_s: float
-    candidate: int | None = None
-    cached: bool = False
-    reasks: int = 0
-    model: str = ""
-    weight_version: str = ""
-    prompt: str = ""
 
     @property
     def ok(self) -> bool:
         return isinstance(self.outcome, Verdict)
+
+    @property
+    def usage(self) -> Usage:
+        return sum((vote.usage for vote in self.votes), Usage())
+
+    @property
+    def cached(self) -> bool:
+        """No engine was asked for it."""
+        return all(vote.cached for vote in self.votes)
+
+    @property
+    def reasks(self) -> int:
+        return sum(vote.reasks for vote in self.votes)
+
+    @property
+    def latency_s(self) -> float:
+        """Seconds until the last vote was there; votes are drawn side by side."""
+        return max(vote.latency_s for vote in self.votes)
+
+    @property
+    def model(self) -> str:
+        return next((vote.model for vote in self.votes if vote.model), "")
+
+    @property
+    def weight_version(self) -> str:
+        return next((vote.weight_version for vote in self.votes if vote.weight_version), "")

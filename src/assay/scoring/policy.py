@@ -1,19 +1,25 @@
-"""What the scorer does about load and about failures. Data only; the scorer obeys it."""
+"""What the scorer does about texts that hold no verdict. Data only; the scorer obeys it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.core.config import Config
-from assay.core.types import FailureKind
+from assay.core.types import FailureKind, Outcome, Request, Verdict
 
 REASK_KINDS = frozenset({FailureKind.PARSE_ERROR, FailureKind.TRUNCATED, FailureKind.REFUSED})
 """Failures of the text, where another sample may hold a verdict. Failures of the engine are retried by the engine."""
 
 
 class ScoringPolicy(Config):
-    """Limits and the re-ask policy of a scorer."""
-
-    max_concurrency: int = 64
-    """Judgments that may be with the engine at the same time; the others wait, within their deadline."""
+    """The re-ask policy of a scorer."""
 
     reask: int = 1
     """How often a judge whose text held no verdict is asked again, with another seed (contracts: ``--judge-reask``)."""
+
+
+def worth_reasking(outcome: Outcome, requests: Sequence[Request]) -> bool:
+    """Greedy decoding, fixed choices and rules say the same again: asking them twice is a waste."""
+    if isinstance(outcome, Verdict) or outcome.kind not in REASK_KINDS:
+        return False
+    return any(request.choices is None and request.sampling.temperature for request in requests)

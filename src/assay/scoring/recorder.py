@@ -1,6 +1,6 @@
-"""The flight recorder of a service: every judgment and generation, in Parquet files of bounded size.
+"""The flight recorder of a service: every vote and every raw generation, in Parquet files of bounded size.
 
-A folder holds ``judgments-<start>-<number>.parquet`` files and the journal of the file that is being filled. A recorder
+A folder holds ``judgments-…`` and ``generations-…`` files, and the journals of those that are being filled. A recorder
 that cannot write (disk full) never stops the judging: it says so once in the log, in ``/health`` and in a counter.
 """
 
@@ -11,38 +11,85 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable, Mapping
+from itertools import chain
 from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import pyarrow as pa
 
 from assay.core.errors import OutputError
+from assay.data import COLUMNS, ResultRow, row_to_json
 
 from .journal import Journal, read_journal, seal
-from .records import Row
+from .records import GENERATIONS
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 _JOURNAL = ".journal.jsonl"
+_KINDS: Mapping[str, pa.Schema] = {"judgments": COLUMNS, "generations": GENERATIONS}
 
 
 class Recorder:
     """Appends rows; seals a file every ``rows_per_file`` rows and at ``close``.
 
     ``dropped`` counts the rows that could not be written; ``error`` says why.
+
+    Raises:
+        OutputError: the folder cannot be written at all.
     """
 
     def __init__(self, folder: Path, *, rows_per_file: int = 50_000) -> None:
         self.folder = folder
         self.dropped = 0
         self.error: str | None = None
+        _seal_leftovers(folder)
+        self._judgments = _Stream(folder, "judgments", row_to_json, rows_per_file, self._drop)
+        self._generations = _Stream(folder, "generations", _as_it_is, rows_per_file, self._drop)
+
+    def append(self, row: ResultRow) -> None:
+        """Record a vote; never blocks, never raises."""
+        self._judgments.append(row)
+
+    def append_generation(self, row: dict[str, Any]) -> None:
+        """Record a raw generation (``records.generation_row``); never blocks, never raises."""
+        self._generations.append(row)
+
+    def close(self) -> None:
+        """Write and seal what is left."""
+        self._judgments.close()
+        self._generations.close()
+
+    def _drop(self, error: OutputError) -> None:
+        self.dropped += 1
+        if self.error is None:
+            self.error = str(error)
+            log.error("the flight recorder stopped: %s", error)
+
+
+class _Stream(Generic[T]):
+    """Rows of one kind, in one file after the other."""
+
+    def __init__(
+        self,
+        folder: Path,
+        kind: str,
+        encode: Callable[[T], Mapping[str, Any]],
+        rows_per_file: int,
+        drop: Callable[[OutputError], None],
+    ) -> None:
+        self._prefix = folder / f"{kind}-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+        self._encode = encode
         self._rows_per_file = rows_per_file
-        self._name = f"judgments-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+        self._drop = drop
         self._number = 0
         self._count = 0
         self._sealing: list[threading.Thread] = []
-        self._seal_leftovers()
         self._journal = self._open()
 
-    def append(self, row: Row) -> None:
-        """Record a row; never blocks, never raises."""
+    def append(self, row: T) -> None:
         try:
             self._journal.append(row)
         except OutputError as error:
@@ -53,15 +100,14 @@ class Recorder:
             self._rotate()
 
     def close(self) -> None:
-        """Write and seal what is left."""
         self._finish(self._journal)
         for thread in self._sealing:
             thread.join()
 
-    def _open(self) -> Journal:
+    def _open(self) -> Journal[T]:
         self._number += 1
-        path = self.folder / f"{self._name}-{self._number:04d}{_JOURNAL}"
-        return Journal(path, {"assay": "recorder", "started": time.time()})
+        path = self._prefix.with_name(f"{self._prefix.name}-{self._number:04d}{_JOURNAL}")
+        return Journal(path, {"assay": "recorder", "started": time.time()}, self._encode)
 
     def _rotate(self) -> None:
         full, self._count = self._journal, 0
@@ -75,37 +121,41 @@ class Recorder:
         self._sealing = [t for t in self._sealing if t.is_alive()] + [thread]
         thread.start()
 
-    def _finish(self, journal: Journal) -> None:
+    def _finish(self, journal: Journal[T]) -> None:
         try:
             journal.close()
             _seal_journal(journal.path)
         except OutputError as error:
             self._drop(error)
 
-    def _seal_leftovers(self) -> None:
-        """Journals of a recorder that was killed; those of a process that still runs are left alone."""
-        if not self.folder.is_dir():
-            return
-        for path in sorted(self.folder.glob(f"judgments-*{_JOURNAL}")):
-            with contextlib.suppress(ValueError, IndexError):
-                if _alive(int(path.name.split("-")[2])):
-                    continue
-            try:
-                _seal_journal(path)
-            except OutputError as error:
-                log.warning("left unsealed: %s", error)
 
-    def _drop(self, error: OutputError) -> None:
-        self.dropped += 1
-        if self.error is None:
-            self.error = str(error)
-            log.error("the flight recorder stopped: %s", error)
+def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
+    return row
+
+
+def _seal_leftovers(folder: Path) -> None:
+    """Journals of a recorder that was killed; those of a process that still runs are left alone."""
+    if not folder.is_dir():
+        return
+    for path in sorted(folder.glob(f"*{_JOURNAL}")):
+        with contextlib.suppress(ValueError, IndexError):
+            if _alive(int(path.name.split("-")[2])):
+                continue
+        try:
+            _seal_journal(path)
+        except OutputError as error:
+            log.warning("left unsealed: %s", error)
 
 
 def _seal_journal(path: Path) -> None:
+    columns = _KINDS.get(path.name.split("-")[0])
+    if columns is None:
+        return
     header, rows = read_journal(path)
-    if rows:
-        seal(rows, path.with_name(path.name.removesuffix(_JOURNAL) + ".parquet"), header or {})
+    first = next(rows, None)
+    if first is not None:
+        sealed = path.with_name(path.name.removesuffix(_JOURNAL) + ".parquet")
+        seal((row for _, row in chain([first], rows)), sealed, header or {}, columns)
     path.unlink(missing_ok=True)
 
 

@@ -1,94 +1,31 @@
-"""The flight recorder's row: one judgment, flat, in the schema that every result file has.
-
-Owns the schema and the way from ``Judgment`` to a row. Reports, exports and replays read these rows and nothing else.
-"""
+"""From what happened to what is recorded: a row for every vote of a judgment, and one for every raw generation."""
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Sequence
-from typing import Any, TypedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
 
 import pyarrow as pa
 
+from assay.core.codec import completions_to_json
 from assay.core.seeds import canonical, digest
-from assay.core.types import ChatPrompt, Completion, Failure, Request, RulePrompt, Verdict
+from assay.core.types import (
+    ChatPrompt,
+    Completion,
+    Failure,
+    Item,
+    Json,
+    Request,
+    RulePrompt,
+    SamplingParams,
+    Verdict,
+    Vote,
+)
+from assay.data import VERDICT, ResultRow, item_to_row
 
 from .judgment import Judgment
-
-
-class Row(TypedDict):
-    """One judgment. ``outcome`` is ``verdict`` or a failure kind; ``scores`` is null unless it is a verdict."""
-
-    item_id: str
-    candidate: int | None
-    instance: str
-    judge: str
-    judge_identity: str
-    content_hash: str
-    prompt_hash: str
-    model: str
-    weight_version: str
-    vote: int
-    seed: int | None
-    order: list[int]
-    prompt: str
-    text: str
-    outcome: str
-    detail: str
-    flags: list[str]
-    scores: list[float] | None
-    choice: int | None
-    mass: float | None
-    gold: list[float] | None
-    n: int
-    calls: int
-    prompt_tokens: int
-    cached_tokens: int
-    completion_tokens: int
-    latency_s: float
-    cached: bool
-    reasks: int
-    time: float
-    metadata: str
-
-
-SCHEMA = pa.schema(
-    [
-        ("item_id", pa.string()),
-        ("candidate", pa.int32()),
-        ("instance", pa.string()),
-        ("judge", pa.string()),
-        ("judge_identity", pa.string()),
-        ("content_hash", pa.string()),
-        ("prompt_hash", pa.string()),
-        ("model", pa.string()),
-        ("weight_version", pa.string()),
-        ("vote", pa.int32()),
-        ("seed", pa.int64()),
-        ("order", pa.list_(pa.int32())),
-        ("prompt", pa.string()),
-        ("text", pa.string()),
-        ("outcome", pa.string()),
-        ("detail", pa.string()),
-        ("flags", pa.list_(pa.string())),
-        ("scores", pa.list_(pa.float64())),
-        ("choice", pa.int32()),
-        ("mass", pa.float64()),
-        ("gold", pa.list_(pa.float64())),
-        ("n", pa.int32()),
-        ("calls", pa.int32()),
-        ("prompt_tokens", pa.int64()),
-        ("cached_tokens", pa.int64()),
-        ("completion_tokens", pa.int64()),
-        ("latency_s", pa.float64()),
-        ("cached", pa.bool_()),
-        ("reasks", pa.int32()),
-        ("time", pa.float64()),
-        ("metadata", pa.string()),
-    ]
-)
 
 
 def prompt_text(requests: Sequence[Request]) -> str:
@@ -106,44 +43,83 @@ def _one_prompt(request: Request) -> str:
             return f"token ids {list(token_prompt.token_ids)}"
 
 
-def judgment_row(judgment: Judgment, *, instance: str = "") -> Row:
-    """The row of a judgment (its first vote's draw)."""
-    outcome, draw, item = judgment.outcome, judgment.votes[0].draw, judgment.item
+def vote_rows(
+    judgment: Judgment, *, instance: str = "", sampling: Mapping[str, Json] | None = None, base_seed: int = 0
+) -> list[ResultRow]:
+    """The rows of a judgment, one a vote, in the order of the votes."""
+    item = item_to_row(judgment.item)
+    shared = {
+        "item_id": judgment.item.id,
+        "instance": instance,
+        "judge": judgment.judge,
+        "judge_identity": judgment.judge_identity,
+        "base_seed": base_seed,
+        "sampling": {} if sampling is None else dict(sampling),
+        "item": item,
+        "metadata": dict(judgment.item.metadata),
+        "time": time.time(),
+    }
+    return [ResultRow(**shared, **_vote(vote, judgment.item)) for vote in judgment.votes]
+
+
+def said(sampling: SamplingParams) -> dict[str, Any]:
+    """The parameters that are set, by name."""
+    return {name: value for name, value in asdict(sampling).items() if value is not None}
+
+
+def _vote(vote: Vote, item: Item) -> dict[str, Any]:
+    outcome, draw = vote.outcome, vote.draw
     verdict = outcome if isinstance(outcome, Verdict) else None
-    failure = outcome if isinstance(outcome, Failure) else None
-    return Row(
-        item_id=item.id,
-        candidate=judgment.candidate,
-        instance=instance,
-        judge=judgment.judge,
-        judge_identity=judgment.judge_identity,
-        content_hash=judgment.content_hash,
-        prompt_hash=digest(judgment.prompt),
-        model=judgment.model,
-        weight_version=judgment.weight_version,
-        vote=draw.vote,
-        seed=draw.seed,
-        order=list(draw.order),
-        prompt=judgment.prompt,
-        text=outcome.text,
-        outcome="verdict" if failure is None else str(failure.kind),
-        detail="" if failure is None else failure.detail,
-        flags=[] if verdict is None else list(verdict.flags),
-        scores=None if verdict is None or verdict.scores is None else list(verdict.scores),
-        choice=None if verdict is None else verdict.choice,
-        mass=None if verdict is None else verdict.mass,
-        gold=None if item.gold is None else list(item.gold),
-        n=item.n,
-        calls=judgment.usage.calls,
-        prompt_tokens=judgment.usage.prompt_tokens,
-        cached_tokens=judgment.usage.cached_tokens,
-        completion_tokens=judgment.usage.completion_tokens,
-        latency_s=judgment.latency_s,
-        cached=judgment.cached,
-        reasks=judgment.reasks,
-        time=time.time(),
-        metadata=_json(dict(item.metadata)),
-    )
+    own = item if vote.candidate is None or item.n == 1 else item.only(vote.candidate)
+    return {
+        "candidate": vote.candidate,
+        "vote": draw.vote,
+        "content_hash": vote.content_hash,
+        "prompt_hash": digest(vote.prompt),
+        "model": vote.model,
+        "weight_version": vote.weight_version,
+        "seed": draw.seed,
+        "order": draw.order,
+        "prompt": vote.prompt,
+        "text": outcome.text,
+        "outcome": str(outcome.kind) if isinstance(outcome, Failure) else VERDICT,
+        "detail": outcome.detail if isinstance(outcome, Failure) else "",
+        "flags": () if verdict is None else verdict.flags,
+        "scores": None if verdict is None else verdict.scores,
+        "choice": None if verdict is None else verdict.choice,
+        "mass": None if verdict is None else verdict.mass,
+        "gold": own.gold,
+        "n": own.n,
+        "calls": vote.usage.calls,
+        "prompt_tokens": vote.usage.prompt_tokens,
+        "cached_tokens": vote.usage.cached_tokens,
+        "completion_tokens": vote.usage.completion_tokens,
+        "latency_s": vote.latency_s,
+        "cached": vote.cached,
+        "reasks": vote.reasks,
+        "completions": tuple(completions_to_json(vote.completions)),
+    }
+
+
+GENERATIONS = pa.schema(
+    [
+        ("request_id", pa.string()),
+        ("instance", pa.string()),
+        ("model", pa.string()),
+        ("weight_version", pa.string()),
+        ("prompt", pa.string()),
+        ("texts", pa.list_(pa.string())),
+        ("outcome", pa.string()),
+        ("detail", pa.string()),
+        ("seed", pa.int64()),
+        ("prompt_tokens", pa.int64()),
+        ("cached_tokens", pa.int64()),
+        ("completion_tokens", pa.int64()),
+        ("latency_s", pa.float64()),
+        ("time", pa.float64()),
+    ]
+)
+"""The columns of raw generations (``/generate``, ``/v1/chat/completions``): no judge, no scores."""
 
 
 def generation_row(
@@ -153,46 +129,22 @@ def generation_row(
     failure: Failure | None = None,
     instance: str,
     latency_s: float,
-) -> Row:
-    """The row of a raw generation (``/generate``, ``/v1/chat/completions``): no judge, no scores.
-
-    The prompt hash is left empty: hashing on the hot path buys nothing that the prompt beside it does not give.
-    """
+) -> dict[str, Any]:
+    """A raw generation, in the columns of ``GENERATIONS``; ``outcome`` is ``generated`` or a failure kind."""
     first = completions[0] if completions else None
-    return Row(
-        item_id=request.id,
-        candidate=None,
-        instance=instance,
-        judge="",
-        judge_identity="",
-        content_hash="",
-        prompt_hash="",
-        model=first.model if first else "",
-        weight_version=first.weight_version if first else "",
-        vote=0,
-        seed=request.sampling.seed,
-        order=[],
-        prompt=prompt_text([request]),
-        text="\n\n".join(c.text for c in completions),
-        outcome="generated" if failure is None else str(failure.kind),
-        detail="" if failure is None else failure.detail,
-        flags=[],
-        scores=None,
-        choice=None,
-        mass=None,
-        gold=None,
-        n=request.n,
-        calls=1,
-        prompt_tokens=first.prompt_tokens if first else 0,
-        cached_tokens=first.cached_tokens if first else 0,
-        completion_tokens=sum(c.completion_tokens for c in completions),
-        latency_s=latency_s,
-        cached=False,
-        reasks=0,
-        time=time.time(),
-        metadata="{}",
-    )
-
-
-def _json(value: dict[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)
+    return {
+        "request_id": request.id,
+        "instance": instance,
+        "model": first.model if first else "",
+        "weight_version": first.weight_version if first else "",
+        "prompt": prompt_text([request]),
+        "texts": [completion.text for completion in completions],
+        "outcome": "generated" if failure is None else str(failure.kind),
+        "detail": "" if failure is None else failure.detail,
+        "seed": request.sampling.seed,
+        "prompt_tokens": first.prompt_tokens if first else 0,
+        "cached_tokens": first.cached_tokens if first else 0,
+        "completion_tokens": sum(completion.completion_tokens for completion in completions),
+        "latency_s": latency_s,
+        "time": time.time(),
+    }

@@ -7,21 +7,29 @@ say so); the seeds then are too, so that a remote verdict equals the local one.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import replace
 
 from assay.client import GenRMClient, GenRMError
+from assay.core.codec import completions_from_json
 from assay.core.deadline import Deadline
 from assay.core.errors import InputError, StartError
-from assay.core.types import Draw, Failure, FailureKind, Item, Outcome, Usage, Vote
+from assay.core.types import Draw, Failure, FailureKind, Item, Outcome, Usage, Verdict, Vote
 from assay.judges.base import Judge, content_hash
-from assay.wire.score import ScoreReply, VerdictReply, to_outcome
+from assay.judges.parts import parts
+from assay.voting.draws import make_draw
+from assay.wire.score import ScoreReply, VerdictReply, VoteReply, to_outcome
 
-from .batch import ModelFacts
+from .batch import RunFacts
 from .judgment import Judgment
 from .records import prompt_text
-from .scorer import make_draw
 
-_REFUSED = frozenset({400, 401, 403, 404, 405, 413, 422})
+_REFUSED = frozenset({401, 403, 404, 405, 422})
 """Statuses that would be the same for every further item: the run stops instead of failing each."""
+
+_TOO_LARGE = 413
+
+_UNANSWERED = Failure(kind=FailureKind.ENGINE_ERROR, detail="not answered yet")
 
 
 class RemoteScorer:
@@ -31,7 +39,7 @@ class RemoteScorer:
         self._client = client
         self._route_key = route_key
 
-    async def start(self) -> ModelFacts:
+    async def start(self) -> RunFacts:
         """Check that the service is there and ready.
 
         Raises:
@@ -43,75 +51,110 @@ class RemoteScorer:
         except GenRMError as error:
             raise StartError(f"no judge service at {self._client.base_url}: {error}. Start one: assay serve") from error
         if health.status != "healthy":
-            raise StartError(
-                f"the judge service at {self._client.base_url} is unhealthy: {health.error or health.state}"
-            )
+            reason = health.error or health.state
+            raise StartError(f"the judge service at {self._client.base_url} is unhealthy: {reason}")
         named = (metrics.get("instances") or {}).get(self._route_key or "", metrics)
-        return ModelFacts(model=str(named.get("model_path", "")), weight_version=str(named.get("weight_version", "")))
+        return RunFacts(model=str(named.get("model_path", "")), weight_version=str(named.get("weight_version", "")))
 
     async def close(self) -> None:
         await self._client.close()
 
-    async def judge_part(
-        self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0, candidate: int | None = None
-    ) -> Judgment:
-        """One judgment; an answer that did not come is a ``Failure`` of its kind.
+    async def judge(self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0) -> Judgment:
+        """Judge the whole item in one call; an answer that did not come is a ``Failure`` of its kind.
 
         Raises:
             InputError: the service refuses what would be refused for every item (unknown judge or route key, no right).
         """
+        asked = [
+            _ask(judge, piece, seed, place if judge.per_candidate else None)
+            for place, piece in enumerate(parts(judge, item))
+        ]
+        return await self._judge(judge, item, asked, deadline, seed)
+
+    async def judge_part(
+        self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0, candidate: int | None = None
+    ) -> Judgment:
+        """One judgment of one part of an item. Raises InputError as ``judge`` does."""
+        return await self._judge(judge, item, [_ask(judge, item, seed, candidate)], deadline, seed)
+
+    async def _judge(self, judge: Judge, item: Item, asked: Sequence[Vote], deadline: Deadline, seed: int) -> Judgment:
         begin = time.perf_counter()
-        content = content_hash(judge, item)
-        draw = make_draw(judge, content, item.n, vote=0, base=seed)
-        facts = ModelFacts(model="", weight_version="")
-        usage, cached = Usage(), False
         try:
             reply = await self._client.score(
                 judge.name, item, route_key=self._route_key, seed=seed, deadline_s=max(0.001, deadline.left)
             )
         except GenRMError as error:
-            if error.status in _REFUSED and error.kind is not FailureKind.CONTEXT_OVERFLOW:
-                raise InputError(f"the judge service refuses: {error}") from error
-            outcome: Outcome = Failure(kind=error.kind, detail=error.detail)
+            outcome: Outcome = _failure(error)
+            votes = [replace(vote, outcome=outcome) for vote in asked]
         else:
-            facts = _same_judge(judge, reply)
-            outcome, usage, draw, cached = _read(reply, draw)
+            outcome = to_outcome(reply)
+            votes = _votes(judge, reply, asked)
+        seconds = time.perf_counter() - begin
         return Judgment(
             item=item,
-            candidate=candidate,
             judge=judge.name,
             judge_identity=judge.identity,
-            content_hash=content,
             outcome=outcome,
-            votes=(Vote(draw=draw, outcome=outcome, usage=usage, cached=cached),),
-            usage=usage,
-            latency_s=time.perf_counter() - begin,
-            cached=cached,
-            model=facts.model,
-            weight_version=facts.weight_version,
-            prompt=prompt_text(judge.plan(item, draw)),
+            votes=tuple(replace(vote, latency_s=seconds) for vote in votes),
         )
 
 
-def _same_judge(judge: Judge, reply: ScoreReply) -> ModelFacts:
+def _ask(judge: Judge, item: Item, seed: int, candidate: int | None) -> Vote:
+    """The vote as it is before its answer: what will be asked there, known here because nothing about it is chance."""
+    content = content_hash(judge, item)
+    draw = make_draw(judge.asks, content, item.n, vote=0, base=seed)
+    return Vote(
+        draw=draw,
+        outcome=_UNANSWERED,
+        candidate=candidate,
+        content_hash=content,
+        prompt=prompt_text(judge.plan(item, draw)),
+    )
+
+
+def _votes(judge: Judge, reply: ScoreReply, asked: Sequence[Vote]) -> list[Vote]:
+    """The votes with their answers.
+
+    Raises:
+        InputError: the service's judge of that name is another one.
+    """
     told = reply.verdict if isinstance(reply, VerdictReply) else reply.failure
     if told.judge != judge.identity:
         raise InputError(
             f"the service's judge {judge.name!r} is not the one configured here ({told.judge} instead of "
             f"{judge.identity}): give both the same options, e.g. --choices, --lenient, --language"
         )
-    return ModelFacts(model=told.model, weight_version=told.weight_version)
+    return [_answered(vote, asked, told.model, told.weight_version) for vote in told.votes]
 
 
-def _read(reply: ScoreReply, draw: Draw) -> tuple[Outcome, Usage, Draw, bool]:
-    told = reply.verdict if isinstance(reply, VerdictReply) else reply.failure
-    usage = Usage(
-        calls=told.usage.calls,
-        prompt_tokens=told.usage.prompt_tokens,
-        cached_tokens=told.usage.cached_tokens,
-        completion_tokens=told.usage.completion_tokens,
+def _answered(told: VoteReply, asked: Sequence[Vote], model: str, weight_version: str) -> Vote:
+    mine = asked[told.candidate or 0]
+    outcome: Outcome
+    if told.failure is not None:
+        outcome = Failure(kind=told.failure, detail=told.detail or "", text=told.text)
+    else:
+        scores = None if told.scores is None else tuple(told.scores)
+        outcome = Verdict(scores=scores, choice=told.choice, flags=tuple(told.flags), text=told.text, mass=told.mass)
+    return replace(
+        mine,
+        draw=Draw(vote=told.vote, seed=told.seed, order=tuple(told.order)),
+        outcome=outcome,
+        completions=completions_from_json(told.completions),
+        usage=Usage(**told.usage.model_dump()),
+        cached=told.cached,
+        reasks=told.reasks,
+        model=model,
+        weight_version=weight_version,
     )
-    if told.votes:
-        first = told.votes[0]
-        draw = Draw(vote=first.vote, seed=first.seed, order=tuple(first.order))
-    return to_outcome(reply), usage, draw, all(vote.cached for vote in told.votes) and bool(told.votes)
+
+
+def _failure(error: GenRMError) -> Failure:
+    """What a refusal means for one item.
+
+    Raises:
+        InputError: it would be the same for every item.
+    """
+    if error.status in _REFUSED:
+        raise InputError(f"the judge service refuses: {error}") from error
+    kind = FailureKind.BAD_REQUEST if error.status == _TOO_LARGE else error.kind
+    return Failure(kind=kind, detail=error.detail, retry_after=error.retry_after)

@@ -1,13 +1,13 @@
-"""The result file of a run over many items: resumes after kill -9, never holds a judgment twice.
+"""The result file of a run over many items: resumes after kill -9, holds no vote twice, in the order of the input.
 
-While a run lasts, rows go to ``<out>.journal.jsonl``; at the end (also after Ctrl-C) everything becomes ``<out>``.
-A later call with the same output goes on where this one stopped, if it is the same run (see ``RunHeader``).
+While a run lasts, rows go to ``<out>.journal.jsonl``; at the end (also after Ctrl-C) everything becomes ``<out>``. A
+later call with the same output goes on where this one stopped, if it is the same run (see ``RunHeader``).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from assay.core.errors import InputError
 from assay.core.types import Json
+from assay.data import COLUMNS, VERDICT, ResultRow, row_to_json
 
-from .batch import Unit
-from .journal import Journal, read_journal, read_sealed, seal
-from .records import Row
+from .journal import Journal, read_at, read_header, read_journal, read_sealed, seal
 
-Key = tuple[str, int | None]
+Key = tuple[str, int | None, int]
+"""Item, candidate, vote."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,18 @@ class RunHeader:
     model: str
     weight_version: str
     sampling: Mapping[str, Json]
+    reask: int | None
     seed: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    content_hash: str
+    outcome: str
+
+
 class RunFile:
-    """The rows of a run, on disk and in memory. Use as a context manager: leaving it seals the file.
+    """The votes of a run. Use as a context manager: leaving it seals the file. In memory are only keys and outcomes.
 
     Raises:
         InputError: ``path`` holds another run, or something that is not a run of ours; the message says the way out.
@@ -49,14 +56,15 @@ class RunFile:
         # As it will come back from the file, where tuples are lists.
         self._header: dict[str, Any] = json.loads(json.dumps({"assay_run": 1, **asdict(header)}))
         self._journal_path = path.with_name(path.name + ".journal.jsonl")
+        self._retry_failed = retry_failed
+        self._known: dict[Key, _Known] = {}
         if fresh:
             path.unlink(missing_ok=True)
             self._journal_path.unlink(missing_ok=True)
-        self._rows = self._load()
-        self._retry_failed = retry_failed
-        self.resumed = len(self._rows)
-        self._changed = self._journal_path.exists()
-        self._journal = Journal(self._journal_path, self._header)
+        self._load()
+        self._journal: Journal[ResultRow] | None = None
+        if self._journal_path.exists() or not path.exists():
+            self._journal = self._open()
 
     def __enter__(self) -> Self:
         return self
@@ -66,51 +74,75 @@ class RunFile:
     ) -> None:
         self.close()
 
-    @property
-    def rows(self) -> list[Row]:
-        return list(self._rows.values())
+    def __len__(self) -> int:
+        return len(self._known)
 
-    def has(self, unit: Unit) -> bool:
-        """Whether this very content was judged for this item before."""
-        row = self._rows.get(unit.key)
-        if row is None or row["content_hash"] != unit.content_hash:
+    def has(self, key: Key, content_hash: str) -> bool:
+        """Whether this vote was drawn on this very content before (where failures are retried: with a verdict)."""
+        known = self._known.get(key)
+        if known is None or known.content_hash != content_hash:
             return False
-        return row["outcome"] == "verdict" or not self._retry_failed
+        return known.outcome == VERDICT or not self._retry_failed
 
-    def append(self, row: Row) -> None:
-        """Keep a row; it replaces an earlier one of the same item and candidate."""
+    def append(self, row: ResultRow) -> None:
+        """Keep a row; it replaces an earlier one with its key. Raises OutputError."""
+        if self._journal is None:
+            self._journal = self._open()
         self._journal.append(row)
-        self._rows[(row["item_id"], row["candidate"])] = row
-        self._changed = True
+        self._known[(row.item_id, row.candidate, row.vote)] = _Known(row.content_hash, row.outcome)
 
-    def close(self) -> None:
-        """Write the journal out and turn everything into the Parquet file."""
+    def close(self, order: Iterable[Key] = ()) -> None:
+        """Turn everything into the Parquet file: rows in ``order`` first, the others as they came. Twice is fine."""
+        if self._journal is None:
+            return
         self._journal.close()
-        if self._changed or not self.path.exists():
-            seal(self._rows.values(), self.path, self._header)
-        self._journal_path.unlink(missing_ok=True)
+        _, rows = read_journal(self._journal_path)
+        last = {_key(row): offset for offset, row in rows}
+        wanted = dict.fromkeys(key for key in order if key in last) | dict.fromkeys(last)
+        seal(read_at(self._journal_path, (last[key] for key in wanted)), self.path, self._header, COLUMNS)
+        self._journal_path.unlink()
+        self._journal = None
 
-    def _load(self) -> dict[Key, Row]:
-        rows: dict[Key, Row] = {}
-        if self.path.exists():
-            rows |= self._take(self.path, *_sealed(self.path))
-        journal_header, journal_rows = read_journal(self._journal_path)
+    def _load(self) -> None:
+        journal_header, rows = read_journal(self._journal_path)
         if journal_header is not None:
-            rows |= self._take(self._journal_path, journal_header, journal_rows)
-        return rows
+            self._check(self._journal_path, journal_header)
+            self._note(row for _, row in rows)
+        elif self.path.exists():
+            self._check(self.path, _header(self.path))
+            self._note(read_sealed(self.path))
 
-    def _take(self, path: Path, header: Mapping[str, Any] | None, rows: list[Row]) -> dict[Key, Row]:
+    def _note(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        for row in rows:
+            self._known[_key(row)] = _Known(row["content_hash"], row["outcome"])
+
+    def _open(self) -> Journal[ResultRow]:
+        """The journal, with the rows of a sealed file copied into it first: from then on it holds everything."""
+        if self.path.exists() and not self._journal_path.exists():
+            copy = self._journal_path.with_name(self._journal_path.name + ".part")
+            copy.unlink(missing_ok=True)
+            moved: Journal[Mapping[str, Any]] = Journal(copy, self._header, dict)
+            for row in read_sealed(self.path):
+                moved.append(row)
+            moved.close()
+            copy.replace(self._journal_path)
+        return Journal(self._journal_path, self._header, row_to_json)
+
+    def _check(self, path: Path, header: Mapping[str, Any] | None) -> None:
         if header != self._header:
             raise InputError(
                 f"{str(path)!r} holds {_difference(header, self._header)}. "
                 "Name another output, or pass --fresh to start over."
             )
-        return {(row["item_id"], row["candidate"]): row for row in rows}
 
 
-def _sealed(path: Path) -> tuple[dict[str, Any] | None, list[Row]]:
+def _key(row: Mapping[str, Any]) -> Key:
+    return row["item_id"], row["candidate"], row["vote"]
+
+
+def _header(path: Path) -> dict[str, Any] | None:
     try:
-        return read_sealed(path)
+        return read_header(path)
     except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
         raise InputError(f"{str(path)!r} exists and is not a result file: {error}. Name another output.") from error
 

@@ -23,7 +23,7 @@ from assay.scoring.recorder import Recorder
 from assay.scoring.scorer import Scorer
 from assay.wire.genrm import GenRMConfig, InstanceSpec
 
-from .hub import Hub
+from .hub import RULES_KEY, Hub
 
 EngineKind = Literal["embedded", "openai", "fake"]
 
@@ -72,7 +72,7 @@ def assemble(config: ServeConfig) -> Hub:
         return Scorer(engine, instance=key, sampling=sampling, policy=config.policy, cache=cache, recorder=recorder)
 
     instances = {key: scorer(_engine(config, spec), key, spec.sampling) for key, spec in specs.items()}
-    rules = scorer(build_engine(engine_config("rule", {})), "rules", DEFAULT_SAMPLING)
+    rules = scorer(build_engine(engine_config("rule", {})), RULES_KEY, DEFAULT_SAMPLING)
     paths = {key: spec.model_path for key, spec in specs.items()}
     return Hub(instances=instances, rules=rules, judges=judges, model_paths=paths)
 

@@ -11,7 +11,7 @@ from assay.judges.base import Judge
 from assay.scoring.scorer import Scorer
 from assay.wire.genrm import DEFAULT_KEY
 
-from .hub import Hub
+from .hub import RULES_KEY, Hub
 from .instance import Instance
 from .settings import ServiceSettings
 
@@ -26,7 +26,7 @@ class Gateway:
     def __init__(self, hub: Hub, settings: ServiceSettings) -> None:
         self.hub = hub
         self.instances = {key: _instance(hub, key, scorer, settings) for key, scorer in hub.instances.items()}
-        self.rules = None if hub.rules is None else _instance(hub, "rules", hub.rules, settings)
+        self.rules = None if hub.rules is None else _instance(hub, RULES_KEY, hub.rules, settings)
         self._started = asyncio.Event()
 
     def everyone(self) -> Iterator[Instance]:

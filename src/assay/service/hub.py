@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from assay.judges.base import Judge
 from assay.scoring.scorer import Scorer
 
+RULES_KEY = "__rules__"
+"""The name of the rule engine among instances; no route key can be it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hub:

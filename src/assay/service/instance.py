@@ -101,7 +101,7 @@ class Instance:
                 instance=self.key,
                 latency_s=time.perf_counter() - begin,
             )
-            self.scorer.recorder.append(row)
+            self.scorer.recorder.append_generation(row)
 
     async def offload(self, tags: frozenset[Tag], deadline: Deadline) -> int:
         """Take no more requests, let the running ones end (until ``deadline``, then abort them), and free the memory.

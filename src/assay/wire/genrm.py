@@ -95,7 +95,7 @@ class GenRMConfig(Config):
         if not instances:
             raise ValueError("no instance in it; name one or leave it out")
         for key in instances:
-            if key == DEFAULT_KEY or not key:
+            if key.startswith("__") or not key:
                 raise ValueError(f"{key!r} cannot be a route key; choose another name")
         return instances
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
+from assay.core.codec import completions_to_json
 from assay.core.types import Candidate, Failure, FailureKind, Item, Json, Message, Outcome, Usage, Verdict, Vote
 
 from .body import Body, JsonObject, Reply
@@ -17,6 +18,9 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 class ItemBody(Body):
     """What is judged: a conversation (or just its question) and the candidate answers to its last turn."""
+
+    id: str | None = None
+    """Your own name for it in the record of the judgment."""
 
     prompt: str | None = None
     """The question, short for one user message."""
@@ -93,6 +97,12 @@ class VoteReply(Reply):
 
     mass: float | None = None
     cached: bool
+    reasks: int = 0
+    """How often it was asked again, because the text held no verdict."""
+
+    usage: UsageReply
+    completions: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+    """What the engine said: text, finish reason, log-probs of choices; enough to read it again under another parser."""
 
 
 class VerdictDetail(Reply):
@@ -142,13 +152,13 @@ class FailureReply(Reply):
 ScoreReply = VerdictReply | FailureReply
 
 
-def to_item(body: ItemBody, item_id: str) -> Item:
-    """The item off the wire."""
+def to_item(body: ItemBody, name: str) -> Item:
+    """The item off the wire; ``name`` is its id where it brings none."""
     messages = (
         (Message(role="user", content=body.prompt),) if body.prompt is not None else to_messages(body.messages or [])
     )
     return Item(
-        id=item_id,
+        id=body.id or name,
         messages=messages,
         candidates=tuple([Candidate(text=text) for text in body.candidates]),
         reference=body.reference,
@@ -159,6 +169,7 @@ def to_item(body: ItemBody, item_id: str) -> Item:
 def from_item(item: Item) -> ItemBody:
     """The item for the wire. Its gold labels stay here: a service that judges must not see them."""
     return ItemBody(
+        id=item.id,
         messages=[MessageBody.model_validate(from_message(message)) for message in item.messages],
         candidates=[candidate.text for candidate in item.candidates],
         reference=item.reference,
@@ -171,8 +182,7 @@ def score_reply(outcome: Outcome, votes: Sequence[Vote], usage: Usage, facts: Ma
 
     ``facts``: ``judge``, ``model``, ``weight_version``.
     """
-    each = len(votes) > 1 and all(len(vote.draw.order) == 1 for vote in votes)
-    told: list[Json] = [_vote(vote, place if each else None) for place, vote in enumerate(votes)]
+    told: list[Json] = [_vote(vote) for vote in votes]
     common: dict[str, Json] = {"votes": told, "usage": _usage(usage), **facts}
     if isinstance(outcome, Failure):
         return {"failure": {"kind": str(outcome.kind), "detail": outcome.detail, **common}}
@@ -198,16 +208,26 @@ def _texts(votes: Sequence[VoteReply]) -> str:
     return "\n\n".join(vote.text for vote in votes)
 
 
-def _vote(vote: Vote, candidate: int | None) -> dict[str, Json]:
+def _vote(vote: Vote) -> dict[str, Json]:
     outcome = vote.outcome
-    told: dict[str, Json] = {"vote": vote.draw.vote, "seed": vote.draw.seed, "order": list(vote.draw.order)}
-    if candidate is not None:
-        told["candidate"] = candidate
+    said: list[Json] = [*completions_to_json(vote.completions)]
+    told: dict[str, Json] = {
+        "vote": vote.draw.vote,
+        "seed": vote.draw.seed,
+        "order": list(vote.draw.order),
+        "text": outcome.text,
+        "cached": vote.cached,
+        "reasks": vote.reasks,
+        "usage": _usage(vote.usage),
+        "completions": said,
+    }
+    if vote.candidate is not None:
+        told["candidate"] = vote.candidate
     if isinstance(outcome, Failure):
         told |= {"failure": str(outcome.kind), "detail": outcome.detail}
     else:
         told |= {**_decision(outcome), "flags": list(outcome.flags)}
-    return told | {"text": outcome.text, "cached": vote.cached}
+    return told
 
 
 def _decision(verdict: Verdict) -> dict[str, Json]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from assay.scoring.flight import SingleFlight
+from assay.scoring.dedup import SingleFlight
 
 
 def test_a_new_call_after_everyone_left_is_not_the_cancelled_one() -> None:

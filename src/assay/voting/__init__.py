@@ -1,0 +1,1 @@
+"""Votes: pure. How the randomness of each vote is drawn."""
