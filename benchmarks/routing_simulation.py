@@ -28,7 +28,7 @@ SHARED, QUESTION, ANSWER = 2, 6, 4
 
 @dataclass(frozen=True)
 class Scene:
-    """``reply`` draws a reply's length; ``change`` changes some replicas; ``hot``: share of groups with one question."""
+    """``reply`` draws a reply's length; ``change`` changes some replicas; ``hot``: share of groups on one question."""
 
     name: str
     reply: Callable[[random.Random], int]

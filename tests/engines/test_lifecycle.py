@@ -101,6 +101,9 @@ def test_a_failed_canary_reloads_once_and_then_shuts_the_engine_away() -> None:
     assert last(*reloaded, Sign.CANARY_PASSED)[0] is State.READY
     assert last(*reloaded, CanaryFailed("off by 8 nats")) == (State.QUARANTINED, (Do.QUARANTINE,))
     assert live(*reloaded, CanaryFailed("off by 8 nats"))[0].reason == "off by 8 nats"
+    unread = (*woken, CanaryFailed("off by 9 nats"), Failed("disk error"))
+    assert last(*unread) == (State.QUARANTINED, (Do.QUARANTINE,))
+    assert live(*unread)[0].reason == "off by 9 nats; disk error"
 
 
 def test_each_wake_may_reload_anew() -> None:

@@ -65,7 +65,7 @@ class Life:
     reloaded: bool = False
     """This wake has read the weights from disk already."""
     reason: str | None = None
-    """Why it is dead or quarantined."""
+    """Why it is dead, in quarantine or being reloaded."""
 
     @property
     def admits(self) -> bool:
@@ -277,12 +277,12 @@ def _waking(life: Life, event: Event) -> Advance | None:
             return _open(life)
         case "canary", CanaryFailed(reason) if life.reloaded:
             return _shut_away(life, reason)
-        case "canary", CanaryFailed():
-            return replace(life, step="reload", reloaded=True), (Do.RELOAD_FROM_DISK,)
+        case "canary", CanaryFailed(reason):
+            return replace(life, step="reload", reloaded=True, reason=reason), (Do.RELOAD_FROM_DISK,)
         case "reload", Sign.RELOADED:
             return replace(life, step="canary"), (Do.RUN_CANARY,)
         case "reload", Failed(reason):
-            return _shut_away(life, reason)
+            return _shut_away(life, f"{life.reason}; {reason}")
         case _:
             return None
 

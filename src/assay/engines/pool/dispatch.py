@@ -169,7 +169,7 @@ class Dispatcher:
         """The engine that the request goes to; waits for one that is on its way. Raises GenerationError."""
         ticket.replica = None
         while True:
-            ready = [member for member in self._members if member.life.admits]
+            ready = [] if self.closed else [member for member in self._members if member.life.admits]
             if ready:
                 owed = {member.index: member.owed for member in self._preferred(ready, ticket)}
                 return self._members[self._shared.router.choose(ticket.keys, owed)]
@@ -274,7 +274,7 @@ class Dispatcher:
     async def _elsewhere(self, ticket: Ticket, member: Member, error: GenerationError) -> bool:
         """Whether to try again; returns when the trying may begin."""
         ticket.failed.append(member.index)
-        if error.kind not in _ELSEWHERE or len(ticket.failed) >= self._shared.config.attempts:
+        if self.closed or error.kind not in _ELSEWHERE or len(ticket.failed) >= self._shared.config.attempts:
             return False
         others = any(m.life.admits and m.index not in ticket.failed for m in self._members)
         if error.kind is FailureKind.OVERLOADED and not others:

@@ -161,7 +161,7 @@ class PoolEngine:
                 for member in chosen:
                     if member.life.step == "replace":
                         member.feed(Sign.SETTLED)
-            await self._settled()
+                await self._settled()
 
     async def close(self) -> None:
         """Stop and free everything; what still runs is aborted. Closing twice is fine."""

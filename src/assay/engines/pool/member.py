@@ -318,7 +318,7 @@ class Member:
                 if isinstance(engine, Updatable) and weights is not None:
                     await engine.update_weights(*weights)
                 elif not isinstance(engine, Reloadable):
-                    return Failed(f"{self.life.reason or 'it drifted'}, and it cannot read its weights again")
+                    return Failed("it cannot read its weights again")
         except (AssayError, TimeoutError) as error:
             return Failed(f"its weights could not be read again: {error}")
         return Sign.RELOADED
