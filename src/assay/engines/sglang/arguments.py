@@ -84,7 +84,8 @@ def argument_vector(config: SGLangConfig, installed: Installed, launch: Launch) 
         if argument.name in FORBIDDEN:
             raise InputError(f"SGLang's argument {name!r} cannot be set: {FORBIDDEN[argument.name]}")
         said[argument.name] = value
-    return [word for name, value in said.items() for word in _words(_known(name, installed), name, value)]
+    given = ((name, value) for name, value in said.items() if value is not None)
+    return [word for name, value in given for word in _words(_known(name, installed), name, value)]
 
 
 def check_arguments(config: SGLangConfig, installed: Installed) -> None:
@@ -132,8 +133,6 @@ def _known(name: str, installed: Installed) -> Argument:
 
 
 def _words(argument: Argument, name: str, value: Any) -> list[str]:
-    if value is None:
-        return []
     if argument.form == "switch":
         if not isinstance(value, bool):
             raise InputError(f"SGLang's argument {name!r} is a switch: give true or false (got {value!r})")

@@ -44,9 +44,7 @@ class Chooser:
             raise overflow(need, self._facts.context_len)
         meta, firsts = await self._firsts(prompt, sorted({reply[0] for reply in replies}), deadline)
         longer = [reply for reply in replies if len(reply) > 1]
-        rests: dict[tuple[int, ...], tuple[float, ...]] = dict(
-            zip(longer, await self._rests(prompt, longer, deadline), strict=True)
-        )
+        rests = await self._rests(prompt, longer, deadline)
         each = [(firsts[reply[0]], *rests.get(reply, ())) for reply in replies]
         totals = [math.fsum(own) for own in each]
         best = max(range(len(totals)), key=totals.__getitem__)

@@ -48,6 +48,11 @@ class _Running:
     taken: int | None
     """Bytes that it took on its cards."""
 
+    def well(self) -> bool:
+        """Whether it runs, answers, and its state is known."""
+        self.watch.look()
+        return self.watch.state == "ready" and self.sleeper.broken is None
+
 
 class SGLangEngine:
     """Engine, StreamingEngine, Offloadable, Updatable, and what a pool of engines can use beyond (``pool/traits``).
@@ -82,14 +87,14 @@ class SGLangEngine:
         )
 
     async def start(self) -> None:
-        """Launch a server and wait until it is warm. Starting a running engine does nothing; a dead one is replaced.
+        """Launch a server and wait until it is warm. One that runs well is kept; one that is dead or lost is replaced.
 
         Raises:
             InputError: an unknown model or argument.
             StartError: no SGLang, no room, or the server ended or was not ready in time; with the end of its log.
         """
         async with self._starting:
-            if self._running is not None and self._running.watch.state != "dead":
+            if self._running is not None and self._running.well():
                 return
             await self._stop()
             self._running = await self._launch()
@@ -130,13 +135,14 @@ class SGLangEngine:
                 yield delta
 
     async def health(self) -> EngineHealth:
-        """What the watch knows; asks nothing, so it takes no time and is safe in every state."""
+        """What the watch knows; asks the server nothing, so it takes no time and is safe in every state."""
         running = self._running
         if running is None:
             return EngineHealth(healthy=False, state="stopped", error="the engine is not running")
         watch, sleeper = running.watch, running.sleeper
         asleep: list[Json] = [*sorted(sleeper.asleep)]
         flights = running.parts.flights
+        watch.look()
         detail: dict[str, Json] = {
             **watch.told,
             "open_requests": self._gate.inside,
@@ -224,11 +230,9 @@ class SGLangEngine:
         ended = GenerationError(FailureKind.ENGINE_ERROR, "the engine was closed")
         self._gate.shut(ended)
         running.parts.flights.end_all(ended)
+        process = running.parts.process
+        await (process.stop() if running.well() else process.kill())
         await running.watch.close()
-        if running.watch.state == "ready":
-            await running.parts.process.stop()
-        else:
-            await running.parts.process.kill()
         await running.parts.server.close()
         await running.parts.flights.settled()
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _PROC = Path("/proc")
+_DEAD = "ZX"
 _PART_OF_SGLANG = "sglang::"
 """How SGLang titles its schedulers, controllers and detokenizers."""
 
@@ -30,12 +31,12 @@ class Fault:
 
 
 def members(group: int) -> dict[int, Relative]:
-    """The processes of a group by their id."""
+    """The living processes of a group by their id."""
     found: dict[int, Relative] = {}
     for entry in os.listdir(_PROC):
         if entry.isdecimal() and (one := _look(int(entry))) is not None and one[1] == group:
             found[one[0].pid] = one[0]
-    return found
+    return {pid: one for pid, one in found.items() if one.state not in _DEAD}
 
 
 def essential(group: int, leader: int) -> frozenset[int]:
@@ -54,7 +55,7 @@ def essential(group: int, leader: int) -> frozenset[int]:
 def find_fault(pids: Collection[int]) -> Fault | None:
     """What is wrong with processes that ought to run, the worst first; None when nothing is."""
     states = {pid: one[0].state if (one := _look(pid)) is not None else "X" for pid in pids}
-    for letters, word, dead in (("ZX", "dead", True), ("Tt", "stopped", False)):
+    for letters, word, dead in ((_DEAD, "dead", True), ("Tt", "stopped", False)):
         for pid, state in states.items():
             if state in letters:
                 return Fault(detail=f"process {pid} of the server is {word}", dead=dead)

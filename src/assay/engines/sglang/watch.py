@@ -47,22 +47,31 @@ class Watch:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def look(self) -> None:
+        """Look at the processes, and at how long the scheduler has been silent; takes a fraction of a millisecond."""
+        if self.state == "dead":
+            return
+        fault = self._parts.process.fault()
+        if fault is not None and fault.dead:
+            self._die(fault.detail)
+        elif fault is not None:
+            self.state, self.error = "stopped", fault.detail
+        elif self._silent_s() > self._parts.config.hang_s:
+            self.state, self.error = "hung", f"the scheduler has said nothing for {self._silent_s():.0f} s"
+        else:
+            self.state, self.error = "ready", None
+
     async def _mourn(self) -> None:
-        await self._parts.process.ended.wait()
-        await self._die(f"the server {self._parts.process.cause}")
+        """What still waits for an answer, control calls included, fails when it dies and not when the port closes."""
+        await self.died.wait()
+        await self._parts.server.close()
 
     async def _look(self) -> None:
         while self.state != "dead":
-            fault = self._parts.process.fault()
-            if fault is not None and fault.dead:
-                await self._die(fault.detail)
-            elif fault is not None:
-                self.state, self.error = "stopped", fault.detail
-            elif self._silent_s() > self._parts.config.hang_s:
-                self.state, self.error = "hung", f"the scheduler has said nothing for {self._silent_s():.0f} s"
-            else:
-                self.state, self.error = "ready", None
-            await asyncio.sleep(LOOK_S)
+            self.look()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await self._parts.process.ended.wait()
 
     async def _listen(self) -> None:
         while self.state != "dead":
@@ -79,15 +88,11 @@ class Watch:
             self._heard = time.monotonic()
         return time.monotonic() - self._heard
 
-    async def _die(self, why: str) -> None:
-        if self.state == "dead":
-            return
+    def _die(self, why: str) -> None:
         self.state, self.error = "dead", why
         error = GenerationError(FailureKind.ENGINE_ERROR, f"SGLang died: {why}")
         self._parts.gate.shut(error)
         lost = self._parts.flights.end_all(error)
-        log.error("%s; %d requests were on their way. The end of its log:\n%s", error, lost, self._parts.process.tail())
         self._sleeper.broken = self._sleeper.broken or why
         self.died.set()
-        # What still waits for an answer, control calls included, fails now and not when the port closes.
-        await self._parts.server.close()
+        log.error("%s; %d requests were on their way. The end of its log:\n%s", error, lost, self._parts.process.tail())
