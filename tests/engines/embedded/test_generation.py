@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, Gemma3TextConfig, MistralConfig, Qwen3Config
 
-from assay.core.types import ChatPrompt, TokenPrompt
+from assay.core.types import ChatPrompt, Completion, TokenPrompt
 from assay.engines.embedded.config import EmbeddedConfig
 from assay.engines.embedded.engine import EmbeddedEngine
 
@@ -200,13 +201,21 @@ def test_half_precision_runs(tiny: Path) -> None:
     assert all(math.isfinite(value) for value in answer.logprobs)
 
 
-def test_batch_invariance_is_bitwise(tiny: Path) -> None:
-    prompts = ["Rules that are shared. " * 3 + tail for tail in ("one", "two", "three", "four")] + ["short"]
+def bare(answers: list[tuple[Completion, ...]]) -> list[list[Completion]]:
+    """Without what a prefix saved, which is no part of the reply."""
+    return [[replace(c, cached_tokens=0) for c in answer] for answer in answers]
+
+
+def test_batch_invariance_is_bitwise_and_reuses_whole_blocks(tiny: Path) -> None:
+    prompts = ["Rules that are shared. " * 8 + tail for tail in ("one", "two", "three", "four")] + ["short"]
     wanted = [request(p, temperature=0.8, seed=i, logprobs=2, max_new_tokens=20) for i, p in enumerate(prompts)]
     picking = request(prompts[0], choices=("yes", "no", "maybe"))
     with running(EmbeddedConfig(model=str(tiny), device="cpu", batch_invariant=True)) as engine:
         assert engine.info.batch_invariant
         alone = [ask(engine, r)[0] for r in [*wanted, picking]]
         crowd = ask(engine, *[request("noise " * i, n=2, temperature=1.0) for i in range(1, 5)], *wanted, picking)
-    assert crowd[4:] == alone
-    assert [c[0].cached_tokens for c in alone] == [0] * 6
+        with running(EmbeddedConfig(model=str(tiny), device="cpu", batch_invariant=True, prefix_cache_mb=0)) as fresh:
+            uncached = [ask(fresh, r)[0] for r in wanted]
+    assert bare(crowd[4:]) == bare(alone)
+    assert bare(uncached) == bare(alone[:-1])
+    assert [c[0].cached_tokens for c in alone] == [0, 128, 128, 128, 0, 128]

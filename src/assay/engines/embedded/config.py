@@ -31,7 +31,7 @@ class EmbeddedConfig(Config):
     prefix_cache_mb: int = Field(default=512, ge=0)
     """Most memory for keys and values kept for reuse; 0 keeps none (requests that wait together still share)."""
     batch_invariant: bool = False
-    """Equal request and seed, bitwise equal reply, whatever else runs: rows are computed alone, no prefix is reused."""
+    """Equal request and seed, bitwise equal reply, whatever else runs. Rows are computed one by one: slower."""
     trust_remote_code: bool = False
     """Run the Python code that comes with the model. Only for a model whose author you trust."""
     threads: int | None = Field(default=None, ge=1)

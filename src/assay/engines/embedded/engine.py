@@ -94,6 +94,7 @@ class EmbeddedEngine:
             detail |= {
                 "running": len(batch.decoder.rows),
                 "prefilling": len(batch.filler.jobs),
+                "waiting": len(batch.waiting),
                 "prefix_tokens": batch.filler.tree.tokens,
                 "prefix_bytes": batch.filler.tree.nbytes,
                 "kv_bytes": batch.decoder.banks.nbytes,

@@ -20,6 +20,8 @@ from .spans import Span
 
 _LEAST_SHARED = 16
 """Fewer tokens than this are computed again rather than in a step of their own."""
+_BLOCK = 128
+"""Tokens of a block where prompts are computed alone: a part of their numbers, so never another for another device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +39,19 @@ class Filler:
         shape: of the model's keys and values.
         cache_bytes: most bytes of the prefix tree.
         chunk: most tokens of one step.
-        alone: one prompt a step, nothing shared or reused, so that its numbers depend on nothing else.
+        alone: one prompt at a time, in blocks of fixed size. What a block holds then follows from the tokens up to its
+            end alone, bit for bit, and whole blocks may still be reused.
     """
 
     def __init__(self, shape: KvShape, cache_bytes: int, chunk: int, *, alone: bool) -> None:
         self.jobs: list[Job] = []
-        self.tree: PrefixTree[Tensor] = PrefixTree(0 if alone else cache_bytes, shape.token_bytes, split_slab)
+        self.tree: PrefixTree[Tensor] = PrefixTree(cache_bytes, shape.token_bytes, split_slab)
         self._chunk = chunk
         self._alone = alone
+        self._block = _BLOCK if alone else 1
 
     def add(self, job: Job) -> None:
-        """Take a prompt; what the tree knows of it need not be computed."""
-        job.adopt(*self.tree.match(job.ids, len(job.ids) - 1))
+        """Take a prompt; what the tree knows of it when its turn comes need not be computed."""
         self.jobs.append(job)
 
     def drop(self, job: Job) -> None:
@@ -80,17 +83,28 @@ class Filler:
         for job in complete:
             self.jobs.remove(job)
             if not broken(_logits(job))[0]:
-                self.tree.insert(job.ids, partial(cut_slab, job.parts))
+                self.tree.insert(job.ids[: self._whole(len(job.ids))], partial(cut_slab, job.parts))
         return complete, self._chunk - left
 
     def _plan(self) -> list[_Work]:
         """What to compute next, the earliest request first."""
+        for job in self.jobs[:1] if self._alone else self.jobs:
+            if job.known == 0:
+                self._reuse(job)
         if self._alone:
-            return [_Work((job,), len(job.ids)) for job in self.jobs[:1]]
+            return [_Work((job,), min(job.known + _BLOCK, len(job.ids))) for job in self.jobs[:1]]
         works, shared = self._shared()
         works += [_Work((job,), len(job.ids)) for job in self.jobs if job not in shared]
         place = {job: i for i, job in enumerate(self.jobs)}
         return sorted(works, key=lambda work: min(place[job] for job in work.jobs))
+
+    def _reuse(self, job: Job) -> None:
+        _, known = self.tree.match(job.ids, len(job.ids) - 1)
+        job.adopt(*self.tree.match(job.ids, self._whole(known)))
+
+    def _whole(self, tokens: int) -> int:
+        """So many tokens in whole blocks."""
+        return tokens - tokens % self._block
 
     def _shared(self) -> tuple[list[_Work], set[Job]]:
         """The stretches to compute for several jobs, and the jobs that wait for one.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
+import logging
 import os
 import shutil
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from assay.core.errors import InputError, StartError
 
 from .config import DEFAULT_MODEL
 from .convert import convert_gguf
+
+log = logging.getLogger(__name__)
 
 Progress = Callable[[str, float], None]
 """Told what is being done and the finished share of it, 0 to 1."""
@@ -64,6 +67,7 @@ def _convert_into(source: Path, target: Path, progress: Progress) -> None:
     # The lock is held, so whatever lies here is left over from a process that died.
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
+    log.info("converting the default model into %s, once", target)
     convert_gguf(source, partial, lambda share: progress("converting the default model", share))
     progress("checking the default model", 0.0)
     manifest = {
