@@ -243,7 +243,10 @@ def test_closing_leaves_no_process_and_turns_requests_away(bench: Bench) -> None
         engine = SGLangEngine(bench.config(), bench.cards)
         assert (await engine.health()).state == "stopped"
         assert "await start() first" in (await failure(engine, chat())).detail
-        await engine.start()
+        starting = asyncio.create_task(engine.start())
+        await asyncio.sleep(0)
+        assert (await engine.health()).state == "starting"
+        await starting
         await engine.start()
         running = engine._running
         assert running is not None

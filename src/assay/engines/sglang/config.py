@@ -83,7 +83,7 @@ class SGLangConfig(Config):
     """Most seconds for one control call (release, resume, update); past it the engine counts as lost."""
     hang_s: float = Field(default=20, gt=0)
     """A scheduler that has not answered for so long counts as hung."""
-    stop_s: float = Field(default=10, ge=0)
+    stop_s: float = Field(default=5, ge=0)
     """How long the server may take to end by itself before it is killed."""
 
     @model_validator(mode="before")

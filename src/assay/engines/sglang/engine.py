@@ -138,7 +138,8 @@ class SGLangEngine:
         """What the watch knows; asks the server nothing, so it takes no time and is safe in every state."""
         running = self._running
         if running is None:
-            return EngineHealth(healthy=False, state="stopped", error="the engine is not running")
+            state = "starting" if self._starting.locked() else "stopped"
+            return EngineHealth(healthy=False, state=state, error=f"the engine is {state}")
         watch, sleeper = running.watch, running.sleeper
         asleep: list[Json] = [*sorted(sleeper.asleep)]
         flights = running.parts.flights
@@ -230,9 +231,9 @@ class SGLangEngine:
         ended = GenerationError(FailureKind.ENGINE_ERROR, "the engine was closed")
         self._gate.shut(ended)
         running.parts.flights.end_all(ended)
-        process = running.parts.process
-        await (process.stop() if running.well() else process.kill())
+        well, process = running.well(), running.parts.process
         await running.watch.close()
+        await (process.stop() if well else process.kill())
         await running.parts.server.close()
         await running.parts.flights.settled()
 

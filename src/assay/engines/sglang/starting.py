@@ -92,6 +92,7 @@ async def wait_until_ready(config: SGLangConfig, process: ServerProcess, server:
         StartError: it ended, or is not ready in time; with the last lines of its own log.
     """
     began = news = time.monotonic()
+    log.info("SGLang with %r was launched; its own log is in %s", config.model, process.log_file)
     while True:
         if (fault := process.fault()) is not None:
             raise StartError(f"SGLang did not start: {fault.detail}. {_end_of_log(process)}")
