@@ -22,8 +22,8 @@ pytestmark = [
 
 PROMPTS = [
     "Hi",
-    "Rules that all share, said at some length. " * 2 + "One?",
-    "Rules that all share, said at some length. " * 2,
+    "Rules that all share, said at some length. " * 4 + "One?",
+    "Rules that all share, said at some length. " * 4,
 ]
 
 
