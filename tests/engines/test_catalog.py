@@ -7,7 +7,7 @@ import pytest
 from assay.core.errors import InputError
 from assay.engines.catalog import KINDS, build_engine, engine_config
 
-OPTIONS: dict[str, dict[str, Any]] = {"openai": {"base_url": "http://host/v1"}}
+OPTIONS: dict[str, dict[str, Any]] = {"openai": {"base_url": "http://host/v1"}, "sglang": {"model": "m"}}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -22,7 +22,7 @@ def test_every_kind_builds_the_engine_of_its_name(kind: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "options", "named"),
     [
-        ("vllm", {}, "'vllm'; there are embedded, openai, rule, fake"),
+        ("vllm", {}, "'vllm'; there are embedded, openai, sglang, rule, fake"),
         ("openai", {}, "'openai': openai.base_url: Field required"),
         ("rule", {"workers": 0}, "workers.*greater than or equal to 1.*got 0"),
         ("fake", {"latency": 1}, "latency: Extra inputs are not permitted"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from pydantic import Field
 
 from assay.core import log
 from assay.core.config import Config
+from assay.core.errors import InputError
 from assay.engines.embedded.config import DEFAULT_MODEL
 
 from .declare import JsonObject, checked
@@ -30,8 +31,14 @@ class ServeFlags(Config):
     """JSON: temperature, top_p, top_k, max_response_len, chat_template_kwargs."""
     genrm_instances: JsonObject | None = None
     """JSON: {route_key: {model_path, num_gpus, ...}}; several judge models in one service."""
-    engine: Literal["embedded", "openai", "fake"] = "embedded"
+    engine: Literal["embedded", "sglang", "openai", "fake"] = "embedded"
     """Who runs the judge models; openai is any compatible endpoint."""
+    sglang_python: str | None = None
+    """Interpreter that has SGLang in it; see docs/sglang.md."""
+    processes: Annotated[bool, typer.Option("--processes")] = False
+    """Run embedded engines in processes of their own, so that one that dies is rebuilt."""
+    pool: JsonObject = Field(default_factory=dict)
+    """JSON: how replicas are watched and routed to, e.g. token_budget, hedge_quantile, drain_s, hang_s."""
     engine_options: JsonObject = Field(default_factory=dict)
     """JSON: more options of the engine, e.g. base_url."""
     judge: tuple[str, ...] = ()
@@ -85,7 +92,9 @@ def serve(flags: ServeFlags) -> None:
         ServeConfig,
         genrm=genrm,
         engine=flags.engine,
-        engine_options=flags.engine_options,
+        engine_options=_engine_options(flags),
+        processes=flags.processes,
+        pool=flags.pool,
         judge_options={"choices": flags.choices, "lenient": flags.lenient, "language": flags.language},
         judge_files=flags.judge,
         policy={"reask": flags.reask},
@@ -96,3 +105,11 @@ def serve(flags: ServeFlags) -> None:
     chosen = {name: value for name, value in flags if name in limits}
     settings = checked(ServiceSettings, **chosen, api_key=flags.api_key or None)
     run(create_app(assemble(config), settings), settings)
+
+
+def _engine_options(flags: ServeFlags) -> dict[str, Any]:
+    if flags.sglang_python is None:
+        return flags.engine_options
+    if flags.engine != "sglang":
+        raise InputError(f"--sglang-python {flags.sglang_python!r} has no effect with --engine {flags.engine}")
+    return {**flags.engine_options, "python": flags.sglang_python}

@@ -18,10 +18,13 @@ from .embedded.config import EmbeddedConfig
 from .fake.config import FakeConfig
 from .openai.config import OpenAIConfig
 from .rule.config import RuleConfig
+from .sglang.config import SGLangConfig
 
-EngineConfig = Annotated[EmbeddedConfig | OpenAIConfig | RuleConfig | FakeConfig, Field(discriminator="kind")]
+EngineConfig = Annotated[
+    EmbeddedConfig | OpenAIConfig | SGLangConfig | RuleConfig | FakeConfig, Field(discriminator="kind")
+]
 
-KINDS = ("embedded", "openai", "rule", "fake")
+KINDS = ("embedded", "openai", "sglang", "rule", "fake")
 
 _ADAPTER: TypeAdapter[EngineConfig] = TypeAdapter(EngineConfig)
 
@@ -47,6 +50,10 @@ def build_engine(config: EngineConfig) -> Engine:
             from .openai.engine import OpenAIEngine
 
             return OpenAIEngine(config)
+        case SGLangConfig():
+            from .sglang.engine import SGLangEngine
+
+            return SGLangEngine(config)
         case RuleConfig():
             from .rule.engine import RuleEngine
 

@@ -6,8 +6,9 @@ Owns which part gets which setting. Does not own what the parts do, nor how they
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
@@ -16,6 +17,8 @@ from assay.core.errors import InputError
 from assay.core.types import DEFAULT_SAMPLING, SamplingParams
 from assay.engines.base import Engine
 from assay.engines.catalog import build_engine, engine_config
+from assay.engines.instances import Kind, instance_engine
+from assay.engines.pool.config import PoolConfig
 from assay.judges import Judge, JudgeOptions, build_all, build_judge
 from assay.scoring.cache import VerdictCache
 from assay.scoring.policy import ScoringPolicy
@@ -25,20 +28,22 @@ from assay.wire.genrm import GenRMConfig, InstanceSpec
 
 from .hub import RULES_KEY, Hub
 
-EngineKind = Literal["embedded", "openai", "fake"]
-
-_PARALLEL = ("dp_size", "pp_size", "ep_size")
-
 
 class ServeConfig(Config):
     """What ``assay serve`` serves; how it listens stands in ``ServiceSettings``."""
 
     genrm: GenRMConfig
-    engine: EngineKind = "embedded"
+    engine: Kind = "embedded"
     """Which engine runs the judge models."""
 
     engine_options: dict[str, Any] = Field(default_factory=dict[str, Any])
     """Options of the engine beside the model, e.g. ``base_url`` of an OpenAI-compatible endpoint."""
+
+    processes: bool = False
+    """Run embedded engines in processes of their own even where there is one replica: killed ones are rebuilt."""
+
+    pool: PoolConfig = PoolConfig()
+    """How the replicas of an instance are watched and routed to."""
 
     judge_options: JudgeOptions = JudgeOptions()
     """Options of the built-in judges; each judge takes those that it has."""
@@ -71,25 +76,25 @@ def assemble(config: ServeConfig) -> Hub:
     def scorer(engine: Engine, key: str, sampling: SamplingParams) -> Scorer:
         return Scorer(engine, instance=key, sampling=sampling, policy=config.policy, cache=cache, recorder=recorder)
 
-    instances = {key: scorer(_engine(config, spec), key, spec.sampling) for key, spec in specs.items()}
+    gpus = accumulate((spec.num_gpus for spec in specs.values()), initial=0)
+    instances = {
+        key: scorer(_engine(config, spec, first_gpu), key, spec.sampling)
+        for (key, spec), first_gpu in zip(specs.items(), gpus, strict=False)
+    }
     rules = scorer(build_engine(engine_config("rule", {})), RULES_KEY, DEFAULT_SAMPLING)
     paths = {key: spec.model_path for key, spec in specs.items()}
     return Hub(instances=instances, rules=rules, judges=judges, model_paths=paths)
 
 
-def _engine(config: ServeConfig, spec: InstanceSpec) -> Engine:
-    for name in _PARALLEL:
-        size = spec.engine.model_dump()[name]
-        if size != 1:
-            raise InputError(
-                f"instance {spec.route_key!r}: {name}={size} needs an engine that spans GPUs, not {config.engine!r}"
-            )
-    options: dict[str, Any] = {**config.engine_options, **spec.engine.passed_through}
-    if config.engine != "fake":
-        options["model"] = spec.model_path
-    if config.engine == "embedded":
-        options["max_context_len"] = spec.engine.max_context_len
-    return build_engine(engine_config(config.engine, options))
+def _engine(config: ServeConfig, spec: InstanceSpec, first_gpu: int) -> Engine:
+    return instance_engine(
+        spec,
+        config.engine,
+        config.engine_options,
+        first_gpu=first_gpu,
+        processes=config.processes,
+        pool=config.pool,
+    )
 
 
 def _judges(config: ServeConfig) -> Iterable[Judge]:

@@ -9,6 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from assay.core.deadline import Deadline
@@ -137,9 +138,14 @@ class Instance:
 
     async def health(self, timeout_s: float) -> EngineHealth:
         """How the instance is; never takes longer than ``timeout_s``."""
-        if self.state != "ready":
+        if self.state in ("starting", "failed", "stopped"):
             error = None if self.error is None else str(self.error)
-            return EngineHealth(healthy=self.state in ("asleep", "draining"), state=self.state, error=error)
+            return EngineHealth(healthy=False, state=self.state, error=error)
+        told = await self._engine_health(timeout_s)
+        # Asleep on purpose is healthy, unless the engine knows better (it died in its sleep, it did not wake right).
+        return replace(told, state=self.state) if told.healthy and self.state != "ready" else told
+
+    async def _engine_health(self, timeout_s: float) -> EngineHealth:
         try:
             async with asyncio.timeout(timeout_s):
                 return await self.scorer.engine.health()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import cast
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -16,10 +17,12 @@ from prometheus_client.registry import Collector
 
 from assay.core.types import Json
 from assay.engines.base import EngineHealth
+from assay.engines.pool.engine import PoolEngine
 
 from .gateway import Gateway
 from .instance import Instance
 
+_WAITERS = 20
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 
 
@@ -82,7 +85,25 @@ def instance_metrics(instance: Instance, health: EngineHealth) -> dict[str, Json
         "generations": instance.generations.snapshot(),
         "judgments": instance.scorer.counts.snapshot(),
         "engine": dict(health.detail),
+        "waiting": _waiting(instance),
     }
+
+
+def _waiting(instance: Instance) -> list[Json]:
+    """Who waits for what since when: the requests inside the engine that have been there for longest."""
+    engine = instance.scorer.engine
+    if not isinstance(engine, PoolEngine):
+        return []
+    return [
+        {
+            "request_id": waiter.request_id,
+            "replica": waiter.replica,
+            "waited_s": round(waiter.waited_s, 3),
+            "tokens": waiter.tokens,
+            "attempts": waiter.attempts,
+        }
+        for waiter in engine.waiting()[:_WAITERS]
+    ]
 
 
 class _LiveCollector(Collector):
@@ -119,3 +140,20 @@ class _LiveCollector(Collector):
             tokens.add_metric([key, "cached"], counts.usage.cached_tokens + raw.cached_tokens)
             tokens.add_metric([key, "completion"], counts.usage.completion_tokens + raw.completion_tokens)
         yield from (in_flight, queued, awake, judgments, cached, generations, tokens)
+        yield from self._pools()
+
+    def _pools(self) -> Iterator[Metric]:
+        """Deaths, rebuilds, sleeps, wakes and canaries of the instances that run a pool of engines."""
+        events = CounterMetricFamily("assay_engine_events", "What happened to engines.", labels=["instance", "event"])
+        last = GaugeMetricFamily(
+            "assay_engine_last", "Figures of the last sleep and wake.", labels=["instance", "what"]
+        )
+        waits = GaugeMetricFamily("assay_longest_wait_seconds", "The oldest request inside.", labels=["instance"])
+        for instance in self._gateway.everyone():
+            engine = instance.scorer.engine
+            if isinstance(engine, PoolEngine):
+                for name, value in engine.counters.snapshot().items():
+                    family = last if name.endswith(("_s", "_bytes")) else events
+                    family.add_metric([instance.key, name], cast(float, value))
+                waits.add_metric([instance.key], max((waiter.waited_s for waiter in engine.waiting()), default=0.0))
+        yield from (events, last, waits)
