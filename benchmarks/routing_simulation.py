@@ -92,7 +92,16 @@ def main() -> None:
         "in turn": RoundRobin,
         "at random": lambda: AtRandom(asked.seed),
     }
-    table = Table("scene", "routing", "p50 s", "p99 s", "cache hits", "imbalance", "lost", title=__doc__.split("\n")[0])
+    table = Table(
+        "scene",
+        "routing",
+        "p50 s",
+        "p99 s",
+        "cache hits",
+        "imbalance",
+        "lost",
+        title=f"{asked.replicas} simulated replicas",
+    )
     for scene in SCENES:
         jobs = jobs_of(scene, asked.replicas, asked.requests, asked.seed)
         for name, policy in policies.items():

@@ -146,18 +146,23 @@ class HostedEngine:
 
     async def close(self) -> None:
         """Let the engine close, then end its process, within ``close_timeout_s``."""
-        process = self._process
         try:
-            if process is not None and process.alive:
-                await self._order("/close", None, Deadline.after(self.config.close_timeout_s))
-        except AssayError:
-            self.kill()
+            await self._end_process()
         finally:
-            if process is not None:
-                await process.clear(self.config.close_timeout_s)
             for session in (self._requests, self._control):
                 if session is not None:
                     await session.close()
+
+    async def _end_process(self) -> None:
+        process, seconds = self._process, self.config.close_timeout_s
+        if process is None:
+            return
+        try:
+            if process.alive:
+                await self._order("/close", None, Deadline.after(seconds))
+        except AssayError:
+            process.kill()
+        await process.clear(seconds)
 
     async def _order(self, path: str, body: object, deadline: Deadline) -> Any:
         return await self._ask(self._control, path, body, deadline)

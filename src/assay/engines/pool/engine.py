@@ -100,13 +100,12 @@ class PoolEngine:
         states = [member.life.state for member in self.members]
         serving = [member for member in self.members if member.life.admits and not member.silent]
         lent = any(member.life.lent for member in self.members)
-        odd = [m for m in self.members if m.silent or m.life.state in (State.DEAD, State.QUARANTINED)]
+        odd = [m for m in self.members if m.silent or m.life.state not in (State.READY, *_ON_PURPOSE)]
         if serving:
             healthy, state = True, "ready" if len(serving) == len(self.members) else "degraded"
         elif lent and all(state in (*_ON_PURPOSE, State.DEAD) for state in states):
             healthy, state = True, "draining" if State.DRAINING in states else "asleep"
         else:
-            odd = [m for m in self.members if m.life.state not in _ON_PURPOSE]
             healthy, state = not odd, (odd or self.members)[0].condition
         error = ", ".join(member.describe() for member in odd) or None
         return EngineHealth(healthy=healthy, state=state, error=error, detail=self._detail())

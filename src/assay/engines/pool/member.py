@@ -74,6 +74,8 @@ class Member:
         self._empty = asyncio.Event()
         self._empty.set()
         self._drive: asyncio.Task[None] | None = None
+        self._drives: set[asyncio.Task[None]] = set()
+        """The drive, and those before it that have not ended yet."""
         self._closing: asyncio.Task[None] | None = None
         self._sentinel: asyncio.Task[None] | None = None
         self._held_before: int | None = None
@@ -153,9 +155,11 @@ class Member:
     async def close(self) -> None:
         """End everything, whatever is under way."""
         self._end_flights(GenerationError(FailureKind.ENGINE_ERROR, "the pool was closed"))
-        under_way = {task for task in (self._drive, self._sentinel) if task is not None}
-        for task in under_way:
-            task.cancel()
+        # Earlier drives have been told to end and are cleaning up: they are waited for, not told again.
+        for task in (self._drive, self._sentinel):
+            if task is not None:
+                task.cancel()
+        under_way = self._drives if self._sentinel is None else {*self._drives, self._sentinel}
         if under_way:
             await asyncio.wait(under_way)
         await self.gone()
@@ -171,6 +175,8 @@ class Member:
         self._shared.changes.tell()
         if rest:
             self._drive = asyncio.ensure_future(self._carry_on(rest))
+            self._drives.add(self._drive)
+            self._drive.add_done_callback(self._drives.discard)
             self._drive.add_done_callback(self._fell_over)
 
     async def _carry_on(self, actions: list[Action]) -> None:
