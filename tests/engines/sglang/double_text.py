@@ -9,7 +9,8 @@ import argparse
 import asyncio
 import json
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from aiohttp import web
@@ -41,6 +42,7 @@ class Replies:
         self.zeros = False
         self.running: dict[str, Generation] = {}
         self.last_end = 0.0
+        self.inside = 0
         self.body = body
         self.admit = admit
 
@@ -51,7 +53,15 @@ class Replies:
     @property
     def full(self) -> bool:
         a = self.args
-        return a.max_queued_requests is not None and len(self.running) >= a.max_running_requests + a.max_queued_requests
+        return a.max_queued_requests is not None and self.inside >= a.max_running_requests + a.max_queued_requests
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        self.inside += 1
+        try:
+            yield
+        finally:
+            self.inside -= 1
 
     # Tokens
 
@@ -164,6 +174,12 @@ class Replies:
             return web.json_response({"error": {"message": refused}}, status=400)
         if self.full:
             return web.json_response({"error": {"message": QUEUE_FULL}}, status=503)
+        with self.place():
+            return await self.native_reply(request, ids, params, body)
+
+    async def native_reply(
+        self, request: web.Request, ids: list[int], params: dict[str, Any], body: Any
+    ) -> web.StreamResponse:
         rids = _rids(body, params.get("n", 1))
         if not body.get("stream"):
             samples = await asyncio.gather(*(self.sample(ids, params, body, rid) for rid in rids))
@@ -192,6 +208,12 @@ class Replies:
             return web.json_response({"object": "error", "message": refused, "type": "BadRequest"}, status=400)
         if self.full:
             return web.json_response({"object": "error", "message": QUEUE_FULL, "type": "503"}, status=503)
+        with self.place():
+            return await self.chat_reply(request, ids, params, body, thinks)
+
+    async def chat_reply(
+        self, request: web.Request, ids: list[int], params: dict[str, Any], body: Any, thinks: bool
+    ) -> web.StreamResponse:
         rids = _rids(body, body.get("n", 1))
         if body.get("stream"):
             return await self.chat_stream(request, ids, params, thinks, rids)

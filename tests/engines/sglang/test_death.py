@@ -41,7 +41,7 @@ def test_a_death_is_noticed_within_two_seconds_and_a_new_start_recovers(
             os.kill(pids[part], signal.SIGKILL)
             killed = time.monotonic()
             found = await asyncio.gather(*running, return_exceptions=True)
-            assert time.monotonic() - killed < 1.0, "whoever waits is told at once, not when the port closes"
+            assert time.monotonic() - killed < 2.0, "whoever waits is told at once, not when the port closes"
             assert [getattr(one, "kind", None) for one in found] == [FailureKind.ENGINE_ERROR] * 3
             health = await engine.health()
             assert (health.healthy, health.state) == (False, "dead")
@@ -68,7 +68,7 @@ def test_a_server_that_is_stopped_is_not_healthy_until_it_goes_on(bench: Bench) 
             await asyncio.sleep(0.02)
             watch = engine._running.watch if engine._running else None
             assert watch is not None
-            assert await until(lambda: watch.state == "stopped") < 1.0
+            assert await until(lambda: watch.state == "stopped") < 2.0
             assert not (await engine.health()).healthy
             os.kill(server, signal.SIGCONT)
             await until(lambda: watch.state == "ready")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -10,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from assay.core.errors import StartError
 
@@ -99,12 +100,13 @@ def _ask(python: str, env: dict[str, str], timeout_s: float, *question: str) -> 
         raise StartError(f"{python!r} cannot be run ({error.strerror}): name an interpreter with SGLang") from None
     except subprocess.TimeoutExpired:
         raise StartError(f"{python!r} did not say within {timeout_s:g} s which SGLang it has") from None
-    try:
-        told: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    except (ValueError, IndexError):
-        last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-        raise StartError(
-            f"{python!r} has no usable SGLang ({last}): install it there (pip install sglang), or name the interpreter "
-            "that has it as python"
-        ) from None
-    return told
+    for line in reversed(done.stdout.splitlines()):  # what it imports may print as well
+        with contextlib.suppress(ValueError):
+            told: Any = json.loads(line)
+            if isinstance(told, dict):
+                return cast("dict[str, Any]", told)
+    last = (done.stderr.strip().splitlines() or ["no output"])[-1]
+    raise StartError(
+        f"{python!r} has no usable SGLang ({last}): install it there (pip install sglang), or name the interpreter "
+        "that has it as python"
+    )

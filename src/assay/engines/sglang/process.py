@@ -36,10 +36,13 @@ def free_port() -> int:
 class ServerProcess:
     """A server and all that it starts. ``ended`` is set once the server's own process is gone, however it went."""
 
-    def __init__(self, process: asyncio.subprocess.Process, log_file: Path, stop_s: float) -> None:
+    def __init__(
+        self, process: asyncio.subprocess.Process, log_file: Path, stop_s: float, *, log_begin: int = 0
+    ) -> None:
         self._process = process
         self._stop_s = stop_s
         self._essential: frozenset[int] = frozenset()
+        self._log_begin = log_begin
         self.log_file = log_file
         self.ended = asyncio.Event()
         self._waiting = asyncio.create_task(self._wait())
@@ -58,6 +61,7 @@ class ServerProcess:
                 handle = os.open(log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
             raise StartError(f"the log file {str(log_file)!r} cannot be written: {error.strerror}") from error
+        log_begin = os.fstat(handle).st_size
         try:
             process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-I", "-S", str(GUARD), str(stop_s), *command),
@@ -71,7 +75,7 @@ class ServerProcess:
             raise StartError(f"{command[0]!r} cannot be run: {error.strerror}") from error
         finally:
             os.close(handle)
-        return cls(process, log_file, stop_s)
+        return cls(process, log_file, stop_s, log_begin=log_begin)
 
     @property
     def pids(self) -> frozenset[int]:
@@ -99,10 +103,10 @@ class ServerProcess:
         return find_fault(self._essential)
 
     def tail(self) -> str:
-        """The last lines of the server's own log."""
+        """The last lines of the server's own log; an earlier server's lines in the same file are left out."""
         try:
             with self.log_file.open("rb") as stream:
-                stream.seek(max(0, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
+                stream.seek(max(self._log_begin, stream.seek(0, os.SEEK_END) - _TAIL_BYTES))
                 lines = stream.read().decode("utf-8", "replace").splitlines()
         except OSError as error:
             return f"(the log {str(self.log_file)!r} cannot be read: {error.strerror})"
