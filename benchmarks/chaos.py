@@ -134,7 +134,7 @@ class Run:
         if asked.engine == "embedded":
             options = {"kind": "embedded", "threads": 1, "batch_invariant": True, "max_context_len": 512}
         hosted = HostedConfig(engine=options)
-        config = PoolConfig(size=asked.replicas, hang_s=asked.hang_s, attempts=8)
+        config = PoolConfig(size=asked.replicas, hang_s=asked.hang_s)
         self.pool = PoolEngine(config, lambda _: Faulty(hosted, plan))
 
     async def requests(self, numbers: range) -> None:

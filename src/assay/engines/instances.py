@@ -45,6 +45,8 @@ def instance_engine(
 
     def build(replica: int) -> Engine:
         own = _replica(kind, merged, replica, per_engine, first_gpu)
+        if kind == "sglang":
+            own = {"backups_on_host": size, **own}
         if kind == "sglang" or (size == 1 and not processes):
             return build_engine(engine_config(kind, own))
         return _hosted(kind, own, first_gpu + replica * per_engine, per_engine)

@@ -149,7 +149,8 @@ class HostedEngine:
         try:
             await self._end_process()
         finally:
-            for session in (self._requests, self._control):
+            sessions, self._requests, self._control = (self._requests, self._control), None, None
+            for session in sessions:
                 if session is not None:
                     await session.close()
 
@@ -178,7 +179,7 @@ class HostedEngine:
     ) -> aiohttp.ClientResponse:
         """A reply whose body is still to be read. Raises the engine's own error."""
         if session is None:
-            raise self._gone("has not started")
+            raise self._gone("does not run")
         headers = {} if deadline.timeout is None else {DEADLINE_HEADER: repr(deadline.timeout)}
         response = await session.post(path, data=encode(body), headers=headers)
         if response.status != 200:

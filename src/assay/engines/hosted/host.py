@@ -16,8 +16,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from typing import Any
 
 from aiohttp import web
@@ -26,8 +26,9 @@ from assay.core import log as logs
 from assay.core.deadline import Deadline
 from assay.core.errors import AssayError, GenerationError
 from assay.core.types import FailureKind
-from assay.engines.base import Delta, Engine, Offloadable, StreamingEngine, Updatable
+from assay.engines.base import Engine, Offloadable, Updatable
 from assay.engines.catalog import build_engine, engine_config
+from assay.engines.streaming import deltas_of
 
 from .codec import (
     DEADLINE_HEADER,
@@ -40,7 +41,7 @@ from .codec import (
     encode,
     load_request,
 )
-from .memory import held_bytes
+from .memory import give_back, held_bytes
 
 log = logging.getLogger(__name__)
 
@@ -91,13 +92,10 @@ class Host:
 
     async def _stream(self, request: web.Request) -> web.StreamResponse:
         """A delta a line. Until the first one an error has a status of its own; after that it is the last line."""
-        engine, asked = self._engine, load_request(decode(await request.read()))
-        if not isinstance(engine, StreamingEngine):
-            raise _cannot(engine, "stream")
-        deltas = engine.stream(asked, _deadline(request))
+        asked = load_request(decode(await request.read()))
         response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson"})
         try:
-            async with _closing(deltas):
+            async with aclosing(deltas_of(self._engine, asked, _deadline(request))) as deltas:
                 async for delta in deltas:
                     if not response.prepared:
                         await response.prepare(request)
@@ -118,7 +116,9 @@ class Host:
         engine, tags = self._engine, frozenset(decode(await request.read()))
         if not isinstance(engine, Offloadable):
             raise _cannot(engine, "give its memory back")
-        return _json(await engine.sleep(tags))
+        freed = await engine.sleep(tags)
+        give_back()
+        return _json(freed)
 
     async def _wake(self, request: web.Request) -> web.StreamResponse:
         engine, tags = self._engine, frozenset(decode(await request.read()))
@@ -162,11 +162,6 @@ def _typed(handler: Handler) -> Handler:
             return web.Response(status=409, body=encode(dump_error(error)), content_type="application/json")
 
     return typed
-
-
-def _closing(deltas: AsyncIterator[Delta]) -> AbstractAsyncContextManager[object]:
-    """Ends the generation with the stream, also when it is the writing that is cancelled."""
-    return aclosing(deltas) if isinstance(deltas, AsyncGenerator) else nullcontext()
 
 
 def _json(value: object) -> web.Response:

@@ -1,8 +1,11 @@
-"""How much memory this process holds on the device that its model is on."""
+"""How much memory this process holds on the device that its model is on, and giving back what is free."""
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
+import platform
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,3 +23,10 @@ def held_bytes() -> int | None:
     except OSError:
         return None
     return resident * os.sysconf("SC_PAGE_SIZE")
+
+
+def give_back() -> None:
+    """Return freed memory to the system: without this, cycles keep tensors alive, and glibc keeps freed pages."""
+    gc.collect()
+    if sys.platform == "linux" and platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)

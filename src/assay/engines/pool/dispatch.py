@@ -152,7 +152,7 @@ class Dispatcher:
     def _ticket(self, request: Request) -> Generator[Ticket]:
         ticket = Ticket(
             request=request,
-            keys=prefix_keys(request.prompt),
+            keys=prefix_keys(request.prompt) if len(self._members) > 1 else (),
             prompt=prompt_tokens(request.prompt),
             reply=self._replies.expect(request),
             since=time.monotonic(),

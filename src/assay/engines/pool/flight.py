@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 from assay.core.deadline import Deadline
 from assay.core.errors import GenerationError
 from assay.core.types import Completion, FailureKind, Request
-from assay.engines.base import Delta, Engine, StreamingEngine
+from assay.engines.base import Delta, Engine
+from assay.engines.streaming import deltas_of
 
 T = TypeVar("T")
 
@@ -70,17 +72,6 @@ class Flight:
         return task.result()
 
     async def _pump(self, queue: asyncio.Queue[Delta | None]) -> None:
-        if isinstance(self._engine, StreamingEngine):
-            async for delta in self._engine.stream(self._request, self._deadline):
+        async with aclosing(deltas_of(self._engine, self._request, self._deadline)) as deltas:
+            async for delta in deltas:
                 queue.put_nowait(delta)
-            return
-        for whole in await self._engine.generate(self._request, self._deadline):
-            queue.put_nowait(
-                Delta(
-                    index=whole.index,
-                    text=whole.text,
-                    token_ids=whole.token_ids,
-                    logprobs=whole.logprobs,
-                    finish_reason=whole.finish_reason,
-                )
-            )
