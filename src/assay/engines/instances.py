@@ -5,7 +5,7 @@ Every setting of the instance is either obeyed or refused by name; none is dropp
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from assay.core.errors import InputError
@@ -18,11 +18,21 @@ from .pool.config import PoolConfig
 
 Kind = Literal["embedded", "openai", "sglang", "fake"]
 
+Host = Callable[[int, dict[str, Any]], Engine]
+"""Runs one replica somewhere else than here: its number, and its options in the catalog (``kind`` among them)."""
+
 _PARALLEL = ("dp_size", "pp_size", "ep_size")
 
 
 def instance_engine(
-    spec: InstanceSpec, kind: Kind, options: Mapping[str, Any], *, first_gpu: int, processes: bool, pool: PoolConfig
+    spec: InstanceSpec,
+    kind: Kind,
+    options: Mapping[str, Any],
+    *,
+    first_gpu: int,
+    processes: bool,
+    pool: PoolConfig,
+    host: Host | None = None,
 ) -> Engine:
     """The engine of an instance, not started.
 
@@ -31,6 +41,7 @@ def instance_engine(
         first_gpu: index of the first GPU that this instance may use.
         processes: run each embedded or fake engine in a process of its own, so that one that dies is rebuilt.
         pool: how the replicas are watched; its size is replaced by that of the instance.
+        host: runs the replicas of a pool; None runs them here, ``processes`` says how.
 
     Raises:
         InputError: a setting that this kind of engine cannot honour.
@@ -40,13 +51,15 @@ def instance_engine(
         # Its server is somebody else's: there is nothing here to watch, to put to sleep or to build again.
         return build_engine(engine_config(kind, merged))
     per_engine = spec.num_gpus_per_engine
-    size = max(1, spec.num_gpus // per_engine)
+    size = replicas(spec)
     engine_config(kind, _replica(kind, merged, 0, per_engine, first_gpu))
 
     def build(replica: int) -> Engine:
         own = _replica(kind, merged, replica, per_engine, first_gpu)
         if kind == "sglang":
             own = {"backups_on_host": size, **own}
+        if host is not None:
+            return host(replica, {**own, "kind": kind})
         if kind == "sglang" or (size == 1 and not processes):
             return build_engine(engine_config(kind, own))
         return _hosted(kind, own, first_gpu + replica * per_engine, per_engine)
@@ -54,6 +67,11 @@ def instance_engine(
     from .pool.engine import PoolEngine
 
     return PoolEngine(pool.model_copy(update={"size": size}), build)
+
+
+def replicas(spec: InstanceSpec) -> int:
+    """How many engines an instance has."""
+    return max(1, spec.num_gpus // spec.num_gpus_per_engine)
 
 
 def _options(spec: InstanceSpec, kind: Kind, options: Mapping[str, Any]) -> dict[str, Any]:

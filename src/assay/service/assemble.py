@@ -5,7 +5,7 @@ Owns which part gets which setting. Does not own what the parts do, nor how they
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -59,8 +59,11 @@ class ServeConfig(Config):
     """Folder of the flight recorder; None records nothing."""
 
 
-def assemble(config: ServeConfig) -> Hub:
+def assemble(config: ServeConfig, engines: Mapping[str, Engine] | None = None) -> Hub:
     """The hub of a service; its engines are built, not started.
+
+    Args:
+        engines: those of all instances, where they are not to be built here.
 
     Raises:
         InputError: no model is configured, an option that nothing takes, a judge's file that is wrong.
@@ -78,7 +81,7 @@ def assemble(config: ServeConfig) -> Hub:
 
     gpus = accumulate((spec.num_gpus for spec in specs.values()), initial=0)
     instances = {
-        key: scorer(_engine(config, spec, first_gpu), key, spec.sampling)
+        key: scorer(_engine(config, spec, first_gpu) if engines is None else engines[key], key, spec.sampling)
         for (key, spec), first_gpu in zip(specs.items(), gpus, strict=False)
     }
     rules = scorer(build_engine(engine_config("rule", {})), RULES_KEY, DEFAULT_SAMPLING)
