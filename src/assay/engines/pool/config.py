@@ -22,8 +22,9 @@ class PoolConfig(Config):
     affinity_entries: int = Field(default=32_768, ge=1)
     """Prefixes remembered; the least recently used are forgotten."""
 
-    attempts: int = Field(default=4, ge=1)
-    """Engines that a request is tried on, when they fail and nothing of the answer was handed out."""
+    attempts: int = Field(default=6, ge=1)
+    """Engines that a request is tried on, when they fail and nothing of the answer was handed out. It bounds how many
+    engines one request can take along that kills whoever works on it."""
     hedge_quantile: float | None = Field(default=None, gt=0, lt=1)
     """Send a second copy of a request that takes longer than this share of the recent ones; None sends none."""
     hedge_share: float = Field(default=0.05, gt=0, le=1)
