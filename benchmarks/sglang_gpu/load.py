@@ -63,7 +63,7 @@ class Measured:
 
 async def load(options: argparse.Namespace, notes: Notes) -> None:
     """Run all variants; the figures go into ``notes``."""
-    async with notes.step("start of the service", 300), served(options) as told:
+    async with notes.step("everything", 560), served(options) as told:
         notes.figure("service", told["url"])
         timeout = aiohttp.ClientTimeout(total=120)
         connector = aiohttp.TCPConnector(limit=0)
