@@ -13,6 +13,7 @@ a ``Failure`` in one place, the scorer.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from .types import Failure, FailureKind
 
@@ -56,7 +57,7 @@ class GenerationError(AssayError):
         self.detail = detail
         self.retry_after = retry_after
 
-    def __reduce__(self) -> tuple[Callable[..., GenerationError], tuple[FailureKind, str, float | None]]:
+    def __reduce__(self) -> tuple[Callable[..., GenerationError], tuple[Any, ...]]:
         return _rebuilt, (self.kind, self.detail, self.retry_after)
 
     @property
