@@ -66,6 +66,7 @@ class Measured:
     memory_before: int = 0
     memory_after: int = 0
     recovered_s: float = 0.0
+    sender_late_s: float = 0.0
     first: Answer | None = None
 
     @property
@@ -145,6 +146,7 @@ async def open_loop(session: aiohttp.ClientSession, url: str, rate: float, into:
         ahead = due - time.perf_counter()
         if ahead > 0:
             await asyncio.sleep(ahead)
+        into.sender_late_s = max(into.sender_late_s, time.perf_counter() - due)
         task = asyncio.create_task(one(due))
         sent.add(task)
         task.add_done_callback(sent.discard)
@@ -203,13 +205,16 @@ def faults(found: Measured) -> list[str]:
 
 def show(found: Measured, options: argparse.Namespace, told: list[str]) -> None:
     nominal = options.max_in_flight / options.latency
-    table = Table(title=f"Overload at {options.factor:g} x capacity for {options.seconds:g} s, fake engine", min_width=72)
+    table = Table(
+        title=f"Overload at {options.factor:g} x capacity for {options.seconds:g} s, fake engine", min_width=72
+    )
     table.add_column("what")
     table.add_column("figure", justify="right")
     answered, refused = found.seconds(200), found.seconds(429)
     rows = [
         ("capacity (nominal)", f"{found.capacity:.1f} /s ({nominal:.1f})"),
         ("offered", f"{len(found.answers) / found.load_s:.1f} /s"),
+        ("sender late by at most", f"{found.sender_late_s * 1e3:.1f} ms"),
         ("goodput ÷ capacity", f"{found.goodput / found.capacity:.3f} (target 1 ± {GOODPUT_WITHIN:g})"),
         ("answered, refused", f"{len(answered):,}, {len(refused):,}"),
         ("refused p50, p99, max", " ".join(ms(refused, q) for q in (50, 99, 100)) + " (target p99 < 100)"),

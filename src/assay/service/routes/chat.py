@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -23,6 +24,11 @@ from ..instance import Instance
 from ..replies import json_reply
 from ..settings import ServiceSettings
 from .documented import UNANSWERED, errors
+
+_CHAT: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+    **UNANSWERED,
+}
 
 
 def add_chat(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings) -> None:
@@ -56,7 +62,7 @@ def add_chat(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings) 
         "/v1/chat/completions",
         chat_completions,
         response_model=ChatReply,
-        responses=UNANSWERED,
+        responses=_CHAT,
         tags=["openai"],
     )
     routes.add("GET", "/v1/models", models, response_model=ModelsReply, responses=errors(401), tags=["openai"])

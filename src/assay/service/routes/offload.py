@@ -15,7 +15,7 @@ from ..replies import json_reply
 from ..settings import ServiceSettings
 from .documented import errors
 
-_RESPONSES = errors(400, 401, 404, 422, 502, 503)
+_RESPONSES = errors(400, 401, 404, 413, 422, 502, 503, 504)
 
 
 def add_offload(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings) -> None:

@@ -50,6 +50,6 @@ def add_score(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings)
         "/score",
         score,
         response_model=VerdictReply | FailureReply,
-        responses=errors(401, 404, 413, 422, 429, 503, 504),
+        responses=errors(401, 404, 413, 422, 429, 502, 503, 504),
         tags=["genrm"],
     )

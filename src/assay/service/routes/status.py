@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,6 +18,11 @@ from ..metrics import ServiceMetrics, instance_metrics
 from ..replies import json_reply
 from ..settings import ServiceSettings
 from .documented import errors
+
+_METRICS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {kind: {"schema": {"type": "string"}} for kind in ("text/plain", "application/openmetrics-text")}},
+    **errors(401),
+}
 
 
 def add_status(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings, metrics: ServiceMetrics) -> None:
@@ -44,7 +50,7 @@ def add_status(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings
         responses={503: {"model": HealthReply, "description": "An instance is starting, lost or could not start."}},
         tags=["status"],
     )
-    routes.add("GET", "/metrics", show_metrics, response_model=MetricsReply, responses=errors(401), tags=["status"])
+    routes.add("GET", "/metrics", show_metrics, response_model=MetricsReply, responses=_METRICS, tags=["status"])
 
 
 async def _json_metrics(gateway: Gateway, timeout_s: float) -> dict[str, Json]:
