@@ -20,8 +20,15 @@ T = TypeVar("T")
 class SyncGenRMClient:
     """Blocking calls, from any number of threads. Arguments and errors are those of ``GenRMClient``."""
 
-    def __init__(self, base_url: str | None = None, *, api_key: str | None = None, timeout_s: float = 600.0) -> None:
-        self._client = GenRMClient(base_url, api_key=api_key, timeout_s=timeout_s)
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = 600.0,
+        direct: bool = False,
+    ) -> None:
+        self._client = GenRMClient(base_url, api_key=api_key, timeout_s=timeout_s, direct=direct)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="genrm client", daemon=True)
         self._thread.start()

@@ -10,6 +10,7 @@ import io
 import logging
 import os
 import random
+import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from assay.core.deadline import Deadline
 from assay.core.types import Item, Message
 from assay.wire.body import dump
+from assay.wire.endpoints import EndpointsReply
 from assay.wire.errors import read_error
 from assay.wire.generate import GenerateReply
 from assay.wire.messages import from_message
@@ -28,6 +30,7 @@ from assay.wire.status import HealthReply
 
 from .errors import GenRMError
 from .retry import CONNECT_ATTEMPTS, RETRIED, read_retry_after, wait_s
+from .spread import Spread
 
 log = logging.getLogger(__name__)
 
@@ -39,12 +42,14 @@ _CONNECTIONS = 1024
 _CONNECT_S = 10.0
 _IDLE_S = 30.0
 _LARGE = 1 << 20
+_ASK_S = 5.0
 
 T = TypeVar("T")
 _GENERATE = TypeAdapter(GenerateReply)
 _SCORE: TypeAdapter[ScoreReply] = TypeAdapter(ScoreReply)
 _HEALTH = TypeAdapter(HealthReply)
 _METRICS = TypeAdapter(dict[str, Any])
+_ENDPOINTS = TypeAdapter(EndpointsReply)
 
 
 class GenRMClient:
@@ -54,11 +59,20 @@ class GenRMClient:
         base_url: the service with its prefix; else ``ASSAY_GENRM_URL``, else ``http://localhost:8000/genrm``.
         api_key: bearer token; else ``ASSAY_API_KEY``.
         timeout_s: deadline of a call that names none, over all its attempts.
+        direct: spread calls over the endpoints that the service hands out (``serve --ray``), around the proxy before
+            it; where it hands out none, or one is lost, calls go to ``base_url``.
 
     A call whose task is cancelled closes its connection, and the service stops generating for it.
     """
 
-    def __init__(self, base_url: str | None = None, *, api_key: str | None = None, timeout_s: float = 600.0) -> None:
+    def __init__(
+        self,
+        base_url: str | None = None,
+        *,
+        api_key: str | None = None,
+        timeout_s: float = 600.0,
+        direct: bool = False,
+    ) -> None:
         self.base_url = resolve_url(base_url)
         self.timeout_s = timeout_s
         self.closed = False
@@ -66,6 +80,9 @@ class GenRMClient:
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         self._session: aiohttp.ClientSession | None = None
         self._random = random.Random()
+        self._direct = direct
+        self._spread = Spread(self.base_url)
+        self._asking: asyncio.Task[None] | None = None
 
     async def generate(
         self,
@@ -110,7 +127,7 @@ class GenRMClient:
 
     async def health(self, *, deadline_s: float = 5.0) -> HealthReply:
         """What the service says of itself, asked once; unhealthy is an answer, not an error."""
-        status, _, data = await self._send_once("GET", "/health", None, self._deadline(deadline_s))
+        status, _, data = await self._send_once("GET", "/health", None, self._deadline(deadline_s), self.base_url)
         if status not in (200, 503):
             raise _refusal(status, None, data)
         return _read(_HEALTH, data)
@@ -123,6 +140,8 @@ class GenRMClient:
     async def close(self) -> None:
         """Close every connection. Closing twice is fine; calling a closed client is an error."""
         self.closed = True
+        if self._asking is not None:
+            self._asking.cancel()
         if self._session is not None:
             await self._session.close()
 
@@ -139,17 +158,25 @@ class GenRMClient:
 
     async def _answered(self, method: str, path: str, body: bytes | None, deadline: Deadline) -> bytes:
         """The body of a 200, asked for as often as the deadline allows while the service says "later"."""
-        attempt = 0
+        attempt, strayed = 0, False
         while True:
-            try:
-                status, retry_after, data = await self._send_once(method, path, body, deadline)
-                if status == 200:
-                    return data
-                refusal = _refusal(status, retry_after, data)
-                later = status in RETRIED
-            except GenRMError as error:
-                refusal = error
-                later = error.type == "unreachable" and attempt + 1 < CONNECT_ATTEMPTS
+            if self._direct:
+                await self._know_endpoints(deadline)
+            with self._spread.call(home=strayed or not self._direct) as url:
+                try:
+                    status, retry_after, data = await self._send_once(method, path, body, deadline, url)
+                    if status == 200:
+                        return data
+                    refusal = _refusal(status, retry_after, data)
+                    later = status in RETRIED
+                except GenRMError as error:
+                    refusal = error
+                    later = error.type == "unreachable" and attempt + 1 < CONNECT_ATTEMPTS
+            if refusal.type == "unreachable" and url != self.base_url and not deadline.expired:
+                self._spread.lost(url)
+                strayed = True
+                log.info("%s %s: %s; again at %s", method, path, refusal, self.base_url)
+                continue
             wait = wait_s(attempt, refusal.retry_after, self._random)
             if not later or wait >= deadline.left:
                 raise refusal
@@ -157,22 +184,41 @@ class GenRMClient:
             await asyncio.sleep(wait)
             attempt += 1
 
+    async def _know_endpoints(self, deadline: Deadline) -> None:
+        """Ask where they are when that is due; only the first answer is waited for."""
+        if self._spread.due(time.monotonic()):
+            self._asking = asyncio.ensure_future(self._ask_endpoints())
+        if self._asking is not None and not self._spread.known:
+            await asyncio.wait({self._asking}, timeout=deadline.timeout)
+
+    async def _ask_endpoints(self) -> None:
+        try:
+            status, _, data = await self._send_once("GET", "/endpoints", None, Deadline.after(_ASK_S), self.base_url)
+            found = _read(_ENDPOINTS, data).endpoints if status == 200 else ()
+            self._spread.told(found, for_good=status == 404)
+        except GenRMError as error:
+            log.info("the service did not say where its endpoints are: %s", error)
+
     async def _send_once(
-        self, method: str, path: str, body: bytes | None, deadline: Deadline
+        self, method: str, path: str, body: bytes | None, deadline: Deadline, url: str
     ) -> tuple[int, float | None, bytes]:
-        """Status, ``Retry-After`` and body of one attempt."""
+        """Status, ``Retry-After`` and body of one attempt at ``url``."""
         told = service_share(deadline.left)
         headers = {DEADLINE_HEADER: f"{told:.3f}"} if body is not None and told >= 0.001 else None
         # A large body (images) goes out in pieces: as one, it would hold up the event loop.
         data = body if body is None or len(body) < _LARGE else io.BytesIO(body)
         try:
             async with asyncio.timeout(deadline.timeout):
-                async with self._open().request(method, self.base_url + path, data=data, headers=headers) as reply:
-                    return reply.status, read_retry_after(reply.headers.get("Retry-After")), await reply.read()
+                async with self._open().request(method, url + path, data=data, headers=headers) as reply:
+                    content = await reply.read()
+                    if reply.status >= 500 and reply.status not in RETRIED and not _is_json(reply):
+                        # A proxy says this for a replica that died under the request; the service answers in JSON.
+                        raise GenRMError(None, "unreachable", f"{url}: HTTP {reply.status} of a proxy before it")
+                    return reply.status, read_retry_after(reply.headers.get("Retry-After")), content
         except aiohttp.ClientError as error:
-            raise GenRMError(None, "unreachable", f"{self.base_url}: {error or type(error).__name__}") from error
+            raise GenRMError(None, "unreachable", f"{url}: {error or type(error).__name__}") from error
         except TimeoutError:
-            raise GenRMError(None, "timeout", f"no answer of {self.base_url}{path} before the deadline") from None
+            raise GenRMError(None, "timeout", f"no answer of {url}{path} before the deadline") from None
 
     def _open(self) -> aiohttp.ClientSession:
         if self.closed:
@@ -194,6 +240,10 @@ def service_share(left: float) -> float:
 def resolve_url(url: str | None) -> str:
     """The service's URL: the one given, else that of the environment, else the seeds' default."""
     return (url or os.environ.get(URL_VARIABLE) or DEFAULT_URL).rstrip("/")
+
+
+def _is_json(reply: aiohttp.ClientResponse) -> bool:
+    return reply.headers.get("Content-Type", "").startswith("application/json")
 
 
 def _refusal(status: int, retry_after: float | None, data: bytes) -> GenRMError:

@@ -6,16 +6,17 @@ Letters that are sent in one turn of the event loop go in one frame: under load,
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable
 from typing import Any, cast
-
-from assay.engines.hosted.codec import decode, encode
 
 from .packing import Packed
 
 log = logging.getLogger(__name__)
 
+_ENCODER = json.JSONEncoder(separators=(",", ":"))
+_DECODER = json.JSONDecoder()
 _HEAD = 4
 _HIGHEST = 1 << 30
 
@@ -55,6 +56,9 @@ class Frames(asyncio.Protocol):
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
+        if not self._buffer and len(data) == _HEAD + int.from_bytes(data[:_HEAD], "big"):
+            self._read(data[_HEAD:])  # the usual case: a frame, whole and alone
+            return
         self._buffer += data
         while len(self._buffer) >= _HEAD:
             size = int.from_bytes(self._buffer[:_HEAD], "big")
@@ -73,7 +77,7 @@ class Frames(asyncio.Protocol):
 
     def _read(self, frame: bytes) -> None:
         try:
-            letters: Any = decode(frame)
+            letters: Any = _DECODER.decode(frame.decode())
             for letter in letters:
                 self._on_letter(letter)
         except (ValueError, KeyError, TypeError) as error:
@@ -83,5 +87,5 @@ class Frames(asyncio.Protocol):
     def _flush(self) -> None:
         letters, self._out = self._out, []
         if letters and self._transport is not None and not self._transport.is_closing():
-            body = encode(letters)
+            body = _ENCODER.encode(letters).encode()
             self._transport.write(len(body).to_bytes(_HEAD, "big") + body)

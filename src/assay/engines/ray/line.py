@@ -101,17 +101,18 @@ class Line:
 
     async def ask(self, request: Request, deadline: Deadline) -> tuple[Completion, ...]:
         """See ``Engine.generate``. Leaving aborts the generation. Raises GenerationError, of which Lost is one."""
-        number = self._next()
-        future = self._answers[number] = asyncio.get_running_loop().create_future()
-        self._frames.send(pack(Ask(number, request, deadline.timeout, streamed=False)))
+        loop, number, left = asyncio.get_running_loop(), self._next(), deadline.timeout
+        future = self._answers[number] = loop.create_future()
+        self._frames.send(pack(Ask(number, request, left, streamed=False)))
+        # A timer of our own costs a third of asyncio.timeout, and this is the path that every request takes.
+        alarm = None if left is None else loop.call_later(left, self._too_late, number)
         try:
-            async with asyncio.timeout(deadline.timeout):
-                return await future
-        except TimeoutError:
-            raise _late() from None
+            return await future
         finally:
+            if alarm is not None:
+                alarm.cancel()
             del self._answers[number]
-            if not future.done() or future.cancelled():
+            if future.cancelled():
                 self._leave(number)
 
     async def stream(self, request: Request, deadline: Deadline) -> AsyncGenerator[Delta, None]:
@@ -187,6 +188,10 @@ class Line:
             raise Lost(self.lost)
         self._number += 1
         return self._number
+
+    def _too_late(self, number: int) -> None:
+        self._leave(number)
+        self._settle(number, None, _late())
 
     def _leave(self, number: int) -> None:
         if self.lost is None:

@@ -67,8 +67,9 @@ class SharedEngine:
     async def generate(self, request: Request, deadline: Deadline) -> tuple[Completion, ...]:
         """See ``Engine.generate``."""
         for _ in range(_SENDS - 1):
+            line = self._line or await self._line_by(deadline)
             try:
-                return await (await self._line_by(deadline)).ask(request, deadline)
+                return await line.ask(request, deadline)
             except Lost as error:
                 log.warning("request %r is sent again: %s", request.id, error.detail)
         return await (await self._line_by(deadline)).ask(request, deadline)

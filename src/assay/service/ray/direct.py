@@ -42,6 +42,7 @@ async def listening(app: ASGIApp, settings: ServiceSettings, address: str) -> As
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         lifespan="off",
         timeout_keep_alive=_KEEP_ALIVE_S,
         timeout_graceful_shutdown=settings.drain_s,

@@ -90,7 +90,7 @@ class Ingress:
         async with AsyncExitStack() as parts:
             url = None
             if (address := _direct_address(self._spec)) is not None:
-                url = await parts.enter_async_context(listening(self, self._spec.settings, address))
+                url = await parts.enter_async_context(listening(self._app, self._spec.settings, address))
             beating = asyncio.ensure_future(self._beat(url))
             try:
                 yield
