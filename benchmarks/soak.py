@@ -1,0 +1,112 @@
+"""Soak: the memory of the service over 200,000 requests, one in five a judgment, everything recorded.
+
+    python benchmarks/soak.py [--requests 200000] [--warm-up 20000] [--concurrency 32]
+
+The engine answers at once; uvicorn, the flight recorder (into a folder that is removed afterwards) and every counter
+are those of ``assay serve``, and no two requests are alike. Exit status 1 when the process holds over 2 % more at the
+end than after the warm-up, or a request was not answered.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console
+from rich.table import Table
+
+from overload import MIB, resident
+from service_overhead import GENERATE, SCORE, Measured, Variant, load
+
+GROWTH = 0.02
+SETTLED_S = 1.0
+"""After a round: the recorder's threads write and seal what is left, and give their memory back."""
+ROUND_S = 4.0
+ROUTES = (
+    (Variant("/generate", "assay", "/genrm/generate", GENERATE), 0.8),
+    (Variant("/score", "assay", "/genrm/score", SCORE), 0.2),
+)
+"""What is asked, and its share of the time of a round."""
+
+
+@dataclass
+class Soaked:
+    """``marks``: requests answered and bytes held after each round; ``answered``: by route."""
+
+    marks: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    answered: dict[str, int] = field(default_factory=dict[str, int])
+    warm: int = 0
+    seconds: float = 0.0
+
+    @property
+    def growth(self) -> float:
+        return self.marks[-1][1] / self.warm - 1
+
+
+@contextmanager
+def service() -> Generator[tuple[int, int]]:
+    """The service in a process of its own; gives port and process id."""
+    script = os.path.join(os.path.dirname(__file__), "service_overhead.py")
+    command = [sys.executable, script, "--serve", "assay"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield int(process.stdout.readline()), process.pid
+        finally:
+            process.terminate()
+
+
+async def soak(port: int, pid: int, options: argparse.Namespace) -> Soaked:
+    """Rounds of both routes until enough is answered; a request that fails ends it with the service's words."""
+    found = Soaked()
+    begin = time.perf_counter()
+    total = 0
+    while total < options.requests:
+        for variant, share in ROUTES:
+            into = Measured()
+            await load(variant, port, options.concurrency, ROUND_S * share, into)
+            found.answered[variant.name] = found.answered.get(variant.name, 0) + len(into.seconds)
+        await asyncio.sleep(SETTLED_S)
+        total = sum(found.answered.values())
+        found.marks.append((total, resident(pid)))
+        if total >= options.warm_up and not found.warm:
+            found.warm = found.marks[-1][1]
+    found.seconds = time.perf_counter() - begin
+    return found
+
+
+def show(found: Soaked) -> None:
+    told = ", ".join(f"{count:,} {route}" for route, count in found.answered.items())
+    table = Table(title=f"Soak, no-op engine, recorder on: {told} in {found.seconds:.0f} s", min_width=72)
+    for column in ("requests answered", "RSS MiB", "÷ after the warm-up"):
+        table.add_column(column, justify="right")
+    shown = found.marks[:: max(1, len(found.marks) // 12)]
+    for count, memory in [*shown, *([] if shown[-1] is found.marks[-1] else [found.marks[-1]])]:
+        table.add_row(f"{count:,}", f"{memory / MIB:.1f}", f"{memory / found.warm:.3f}")
+    table.caption = f"growth {found.growth:+.2%} (target < {GROWTH:.0%})"
+    Console(width=100).print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=200_000)
+    parser.add_argument("--warm-up", type=int, default=20_000, help="requests before memory is first looked at")
+    parser.add_argument("--concurrency", type=int, default=32)
+    options = parser.parse_args()
+    with service() as (port, pid):
+        found = asyncio.run(soak(port, pid, options))
+    show(found)
+    sys.exit(1 if found.growth > GROWTH else 0)
+
+
+if __name__ == "__main__":
+    main()
