@@ -24,7 +24,7 @@ from assay.core.errors import OutputError
 T = TypeVar("T")
 _BATCH = 512
 _PAUSE_S = 0.02
-_ROWS_PER_GROUP = 10_000
+_ROWS_PER_GROUP = 5_000
 
 
 class Journal(Generic[T]):

@@ -45,6 +45,9 @@ class Recorder:
         self.folder = folder
         self.dropped = 0
         self.error: str | None = None
+        # The first array imports what Arrow knows of pandas, where that is installed: 50 MB and a second, better now
+        # than when the first file is full and requests run.
+        pa.array([])
         _seal_leftovers(folder)
         self._judgments = _Stream(folder, "judgments", row_to_json, rows_per_file, self._drop)
         self._generations = _Stream(folder, "generations", _as_it_is, rows_per_file, self._drop)
@@ -127,6 +130,8 @@ class _Stream(Generic[T]):
             _seal_journal(journal.path)
         except OutputError as error:
             self._drop(error)
+        # Arrow keeps what it has freed; the next file is a long way off.
+        pa.default_memory_pool().release_unused()
 
 
 def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
