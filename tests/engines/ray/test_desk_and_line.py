@@ -103,7 +103,7 @@ def test_death_fails_everything_under_way_at_once() -> None:
 def test_a_line_that_breaks_takes_what_it_asked_for_along() -> None:
     async def run() -> None:
         engine = fake(latency_s=30)
-        async with line_to(engine) as (actor, line):
+        async with line_to(engine) as (_, line):
             asking = asyncio.ensure_future(line.ask(request(), Deadline.after(60)))
             await until(lambda: engine.running == 1)
             line.close()

@@ -54,6 +54,10 @@ class _DeskActor:
         """Where the desk is to be found from that node."""
         return await self._desk.door(None if node_id == own_node_id() else own_address())
 
+    async def pid(self) -> int:
+        """Its process."""
+        return os.getpid()
+
     async def hold(self) -> None:
         """Does not return: whoever holds on learns of the actor's end."""
         await asyncio.Event().wait()
@@ -109,7 +113,7 @@ class Keeper(_DeskActor):
         place = self._charge.places[replica]
         if options["kind"] == "sglang":
             options = {**options, "gpu_ids": tuple(int(one) if one.isdecimal() else one for one in place.devices)}
-        return RayEngine(HostBerth(self._charge, place, options), model=str(options.get("model")))
+        return RayEngine(HostBerth(self._charge, replica, options), model=str(options.get("model")))
 
 
 class SupervisorNotes:
@@ -172,11 +176,11 @@ class ActorWay:
 
 
 class HostBerth:
-    """Starts engine hosts in one place of the placement group."""
+    """Starts engine hosts in the place of one replica."""
 
-    def __init__(self, charge: Charge, place: Place, options: dict[str, Any]) -> None:
+    def __init__(self, charge: Charge, replica: int, options: dict[str, Any]) -> None:
         self._charge = charge
-        self._place = place
+        self._replica = replica
         self._options = options
 
     def launch(self) -> ActorWay:
@@ -184,10 +188,13 @@ class HostBerth:
         import ray
         from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-        place, charge = self._place, self._charge
+        charge = self._charge
+        place = charge.places[self._replica]
         actor: Any = ray.remote(EngineHost)
         return ActorWay(
             actor.options(
+                name=charge.estate.engine(charge.spec.route_key, self._replica),
+                namespace=NAMESPACE,
                 num_cpus=1,
                 num_gpus=1 if place.devices else 0,
                 max_restarts=0,

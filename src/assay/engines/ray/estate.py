@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -41,6 +42,10 @@ class Estate:
     def keeper(self, route_key: str) -> str:
         """Name of the actor that runs an instance."""
         return f"{self.supervisor}:{route_key}"
+
+    def engine(self, route_key: str, replica: int) -> str:
+        """Name of an actor that runs a replica; another one each time, as the one before may not have ended yet."""
+        return f"{self.keeper(route_key)}:{replica}:{secrets.token_hex(4)}"
 
     def digest(self) -> str:
         """Equal for equal engines."""

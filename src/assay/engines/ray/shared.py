@@ -22,6 +22,7 @@ from .line import Line, Way
 log = logging.getLogger(__name__)
 
 _SENDS = 4
+_CONTROL_S = 30.0
 _FIRST_S, _LONGEST_S = 0.1, 2.0
 
 
@@ -100,13 +101,13 @@ class SharedEngine:
             return EngineHealth(healthy=False, state="lost", error=f"its keeper is gone: {error.detail}")
 
     async def sleep(self, tags: frozenset[Tag]) -> int:
-        return await self._now().order("sleep", sorted(tags))
+        return await (await self._line_soon()).order("sleep", sorted(tags))
 
     async def wake(self, tags: frozenset[Tag]) -> int:
-        return await self._now().order("wake", sorted(tags))
+        return await (await self._line_soon()).order("wake", sorted(tags))
 
     async def update_weights(self, source: str, version: str) -> None:
-        await self._now().order("update_weights", source, version)
+        await (await self._line_soon()).order("update_weights", source, version)
 
     async def close(self) -> None:
         """Let go of it; what this process asked for is aborted."""
@@ -183,10 +184,9 @@ class SharedEngine:
             self._line = None
             self._there.clear()
 
-    def _now(self) -> Line:
-        if self._line is None:
-            raise self._gone()
-        return self._line
+    async def _line_soon(self) -> Line:
+        """A line for a control call: it can wait for a keeper, and is sent once. Raises GenerationError."""
+        return self._line or await self._line_by(Deadline.after(_CONTROL_S))
 
     def _gone(self) -> GenerationError:
         return GenerationError(FailureKind.ENGINE_ERROR, f"the keeper of {self._info.model!r} is gone: {self._why}")

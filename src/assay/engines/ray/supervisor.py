@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -77,6 +78,10 @@ class Supervisor:
     async def leave(self, replica: str) -> None:
         """The replica is about to end."""
         self._replicas.pop(replica, None)
+
+    async def pid(self) -> int:
+        """Its process."""
+        return os.getpid()
 
     async def recall(self, route_key: str) -> Memo:
         return self._memos.get(route_key, Memo())

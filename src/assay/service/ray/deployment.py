@@ -27,23 +27,20 @@ def application(spec: IngressSpec) -> Application:
 
         return build_ingress(data)
 
-    ingress: Any = serve.ingress(build)()
-    return (
-        serve.deployment(ingress)
-        .options(
-            name="ingress",
-            num_replicas=ray.num_ingress,
-            # Who runs and who waits is decided behind it, for each instance on its own.
-            max_ongoing_requests=(settings.max_in_flight + settings.max_queue) * (instances + 1),
-            ray_actor_options={"num_cpus": ray.ingress_cpus},
-            graceful_shutdown_timeout_s=2.0 * settings.drain_s + 10.0,
-            graceful_shutdown_wait_loop_s=0.5,
-            health_check_period_s=2.0,
-            health_check_timeout_s=10.0,
-            logging_config=_LOGGING,
-        )
-        .bind()
+    declare: Any = serve.deployment
+    deployment = declare(serve.ingress(build)()).options(
+        name="ingress",
+        num_replicas=ray.num_ingress,
+        # Who runs and who waits is decided behind it, for each instance on its own.
+        max_ongoing_requests=(settings.max_in_flight + settings.max_queue) * (instances + 1),
+        ray_actor_options={"num_cpus": ray.ingress_cpus},
+        graceful_shutdown_timeout_s=2.0 * settings.drain_s + 10.0,
+        graceful_shutdown_wait_loop_s=0.5,
+        health_check_period_s=2.0,
+        health_check_timeout_s=10.0,
+        logging_config=_LOGGING,
     )
+    return deployment.bind()
 
 
 def build(arguments: dict[str, Any]) -> Application:
