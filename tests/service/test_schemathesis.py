@@ -43,10 +43,11 @@ OURS = {502, 503, 504}
 """Server errors that are ours on purpose: each has a failure kind."""
 FAULTS = {"error_502": 0.1, "overloaded": 0.1, "truncated": 0.1, "empty": 0.1, "garbage": 0.1}
 KNOWN = {
-    "route_key": ["steady", "faulty", None],
+    "route_key": ["steady", "faulty"],
     "model": ["steady", "faulty"],
     "judge": ["verifier", "pointwise", "math"],
 }
+CONTENTS = ["", "Is 4 the sum of 2 and 2?", "word " * 50, [{"type": "text", "text": "2+2?"}], [{"type": "image_url"}]]
 
 
 def app_of_fakes() -> FastAPI:
@@ -102,10 +103,16 @@ def made_likely(body: Any, data: st.DataObject) -> None:
     item = body.get("item")
     if isinstance(item, dict) and data.draw(st.integers(0, 8)):
         body.pop("k", None)
-        item.pop("messages" if item.get("prompt") is not None else "prompt", None)
+        item.pop("messages" if data.draw(st.booleans()) else "prompt", None)
         if item.get("messages") is None:
-            item.setdefault("prompt", "2+2?")
-            item.pop("messages", None)
+            item["prompt"] = item.get("prompt") or "2+2?"
+        else:
+            item.pop("prompt", None)
+    for holder in (body, item):
+        messages = holder.get("messages") if isinstance(holder, dict) else None
+        for message in messages if isinstance(messages, list) else ():
+            if isinstance(message, dict) and isinstance(message.get("content"), list) and data.draw(st.integers(0, 8)):
+                message["content"] = data.draw(st.sampled_from(CONTENTS))
 
 
 def check(case: Any, reply: httpx.Response) -> None:

@@ -26,7 +26,7 @@ from ..settings import ServiceSettings
 from .documented import UNANSWERED, errors
 
 _CHAT: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+    200: {"content": {"text/event-stream": {}}},
     **UNANSWERED,
 }
 
