@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from pydantic import Field
@@ -14,6 +15,10 @@ from assay.core.errors import InputError
 from assay.engines.embedded.config import DEFAULT_MODEL
 
 from .declare import JsonObject, checked
+
+if TYPE_CHECKING:
+    from assay.service.assemble import ServeConfig
+    from assay.service.settings import ServiceSettings
 
 
 class ServeFlags(Config):
@@ -73,6 +78,14 @@ class ServeFlags(Config):
     """Largest request body."""
     drain_s: int = 30
     """Seconds that running requests get to finish in when the service stops."""
+    ray: Annotated[bool, typer.Option("--ray")] = False
+    """Run on Ray: engines as actors, the same app behind Ray Serve; see docs/ray.md."""
+    ray_address: str | None = None
+    """Address of a running Ray cluster; one is started on this machine without it."""
+    num_ingress: int = 2
+    """With --ray: ingress replicas, which share the engines."""
+    ray_num_gpus: int | None = None
+    """With --ray: GPUs of the cluster that is started here; those of this machine without it."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """How much the log says."""
 
@@ -104,7 +117,26 @@ def serve(flags: ServeFlags) -> None:
     limits = ("host", "port", "prefix", "deadline_s", "max_in_flight", "max_queue", "max_body_bytes", "drain_s")
     chosen = {name: value for name, value in flags if name in limits}
     settings = checked(ServiceSettings, **chosen, api_key=flags.api_key or None)
-    run(create_app(assemble(config), settings), settings)
+    if flags.ray:
+        _on_ray(flags, config, settings)
+    else:
+        run(create_app(assemble(config), settings), settings)
+
+
+def _on_ray(flags: ServeFlags, config: ServeConfig, settings: ServiceSettings) -> None:
+    if importlib.util.find_spec("ray") is None:
+        raise InputError("--ray needs Ray, which is not installed; fix: pip install 'assay[ray]'")
+    from assay.service.ray.run import serve_on_ray
+    from assay.service.ray.settings import RaySettings
+
+    ray = checked(
+        RaySettings,
+        address=flags.ray_address,
+        num_ingress=flags.num_ingress,
+        num_gpus=flags.ray_num_gpus,
+        log_level=flags.log_level,
+    )
+    serve_on_ray(config, settings, ray)
 
 
 def _engine_options(flags: ServeFlags) -> dict[str, Any]:
