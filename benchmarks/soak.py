@@ -51,9 +51,9 @@ class Soaked:
 
     @property
     def later_growth(self) -> float:
-        """From half of the requests on, when the first files have been sealed: what goes on growing is a leak."""
-        half = next(memory for count, memory in self.marks if count >= self.marks[-1][0] / 2)
-        return self.marks[-1][1] / half - 1
+        """From the least of the second half, when the first files have been sealed: what goes on growing is a leak."""
+        least = min(memory for count, memory in self.marks if count >= self.marks[-1][0] / 2)
+        return self.marks[-1][1] / least - 1
 
 
 @contextmanager
