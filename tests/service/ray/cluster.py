@@ -45,15 +45,15 @@ class Service:
 
 
 @contextmanager
-def service(instances: dict[str, Any], *, engine: str = "fake", app: str, **settings: Any) -> Generator[Service]:
+def service(
+    instances: dict[str, Any], *, engine: str = "fake", app: str, num_gpus: int = 2, **settings: Any
+) -> Generator[Service]:
     """A service of these instances, from start to stop."""
-    options = settings.pop("engine_options", {})
+    config = {name: settings.pop(name) for name in ("cache", "record", "engine_options") if name in settings}
     spec = IngressSpec(
-        config=ServeConfig.model_validate(
-            {"genrm": {"genrm_instances": instances}, "engine": engine, "engine_options": options}
-        ),
+        config=ServeConfig.model_validate({"genrm": {"genrm_instances": instances}, "engine": engine, **config}),
         settings=ServiceSettings(port=0, drain_s=10),
-        ray=RaySettings(app=app, num_gpus=4, log_level="warning", **settings),
+        ray=RaySettings(app=app, num_gpus=num_gpus, log_level="warning", **settings),
     )
     loop = asyncio.new_event_loop()
     with joined(spec):

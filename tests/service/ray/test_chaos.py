@@ -36,7 +36,7 @@ def echoes() -> Iterator[Service]:
 
 
 async def load(client: GenRMClient, stop: asyncio.Event | None = None, at_a_time: int = 16) -> list[str]:
-    """Requests with a text each: ``REQUESTS`` of them, or as many as there are until ``stop``. Those answered wrongly."""
+    """``REQUESTS`` of them with a text each, or as many as there are until ``stop``; those answered wrongly."""
     wrong: list[str] = []
     numbers = iter(range(10**9))
 

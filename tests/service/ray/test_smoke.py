@@ -6,29 +6,39 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
+import aiohttp
 import pytest
 
 from assay.client import GenRMClient, GenRMError
+from assay.core.errors import InputError, StartError
 from assay.core.types import Candidate, Item, Message
+from assay.engines.ray.supervisor import find_supervisor
+from assay.service.ray.run import running
+from assay.wire.genrm import GenRMConfig
 from assay.wire.score import VerdictReply
 
 from ..doubles import USER
-from .cluster import RAYS_OWN, Service, kill_engine, service, until
+from .cluster import RAYS_OWN, Service, kill_engine, pids, service, until
 
 pytestmark = pytest.mark.filterwarnings(RAYS_OWN)
 
 INSTANCES = {
-    "quality": {"model_path": "q", "num_gpus": 2, "engine_config": {"default": "1"}},
+    "quality": {"model_path": "q", "num_gpus": 1, "engine_config": {"default": "1"}},
     "safety": {"model_path": "s", "num_gpus": 1, "engine_config": {"default": "0"}},
+    "slow": {"model_path": "l", "num_gpus": 1, "engine_config": {"latency_s": 2}},
 }
 
 
 @pytest.fixture(scope="module")
-def fakes() -> Iterator[Service]:
-    with service(INSTANCES, app="smoke") as running:
-        yield running
+def fakes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder = tmp_path_factory.mktemp("ray")
+    with service(
+        INSTANCES, app="smoke", num_gpus=3, cache=folder / "cache.sqlite", record=folder / "record"
+    ) as started:
+        yield started
 
 
 def client_of(fakes: Service, **options: Any) -> GenRMClient:
@@ -52,7 +62,9 @@ def test_two_judges_by_route_key_and_swapping_them_changes_the_reward(fakes: Ser
         async with client_of(fakes) as client:
             assert await dual_reward(client, "quality", "safety") == pytest.approx(0.7)
             assert await dual_reward(client, "safety", "quality") == pytest.approx(0.3)
-            with pytest.raises(GenRMError, match=r"route_key='sefety'; registered: \['quality', 'safety'\]") as caught:
+            with pytest.raises(
+                GenRMError, match=r"route_key='sefety'; registered: \['quality', 'safety', 'slow'\]"
+            ) as caught:
                 await dual_reward(client, "quality", "sefety")
             assert caught.value.status == 404
             scored = await client.score("verifier", item(), route_key="safety")
@@ -126,9 +138,73 @@ def test_sleep_asked_of_one_replica_is_known_to_all(fakes: Service) -> None:
     fakes.run(run())
 
 
-async def offload(client: GenRMClient, path: str, key: str) -> dict[str, Any]:
-    import json
+def test_a_stream_comes_through_the_proxy_and_whoever_leaves_is_not_generated_for(fakes: Service) -> None:
+    async def run() -> None:
+        async with aiohttp.ClientSession() as session:
+            body = {"model": "quality", "messages": USER, "stream": True}
+            async with session.post(f"{fakes.url}/v1/chat/completions", json=body) as reply:
+                lines = (await reply.text()).split("\n\n")
+            assert lines[-2] == "data: [DONE]"
+            assert any('"content":"1"' in line for line in lines)
 
-    return json.loads(
-        await client._answered("POST", path, json.dumps({"route_key": key}).encode(), client._deadline(20))
-    )
+            slow = {"messages": USER, "route_key": "slow"}
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.4), session.post(f"{fakes.url}/generate", json=slow):
+                    pass
+
+            async def idle() -> bool:
+                async with session.get(f"{fakes.url}/metrics") as reply:
+                    engine = (await reply.json())["instances"]["slow"]["engine"]
+                return engine["replicas"][0]["in_flight"] == 0
+
+            await until(idle, 1.0)
+
+    fakes.run(run())
+
+
+def test_verdicts_and_records_are_shared_between_replicas(fakes: Service) -> None:
+    async def run() -> None:
+        async with client_of(fakes, direct=True) as client:
+            await client.generate(USER, route_key="quality")
+            calls: list[int] = []
+            for url in (*client._spread.endpoints, client._spread.endpoints[0]):
+                async with GenRMClient(url, timeout_s=10) as replica:
+                    scored = await replica.score("verifier", item(), route_key="quality")
+                    assert isinstance(scored, VerdictReply)
+                    calls.append(scored.verdict.usage.calls)
+                await asyncio.sleep(0.1)  # the file is written behind the answer
+            assert calls == [1, 0, 0]
+
+    fakes.run(run())
+    record = fakes.spec.config.record
+    assert record is not None
+    # A journal of each kind for each replica, under its own process id.
+    assert len({path.name.split("-")[2] for path in record.glob("*-*-*-*.jsonl")}) == 2
+
+
+def test_what_cannot_be_placed_is_refused_before_anything_starts(fakes: Service) -> None:
+    genrm = {"genrm_instances": {"huge": {"model_path": "h", "num_gpus": 6, "num_gpus_per_engine": 2}}}
+    config = fakes.spec.config.model_copy(update={"genrm": GenRMConfig.model_validate(genrm)})
+    spec = replace(fakes.spec, config=config, ray=fakes.spec.ray.model_copy(update={"app": "huge"}))
+
+    async def run() -> None:
+        with pytest.raises(InputError, match=r"need 6 GPUs \('huge' 3 engines x 2 GPUs\) and the cluster has 3"):
+            async with running(spec):
+                pass
+        assert pids("assay:huge") == {}
+        # There is room for the bundles in all, and other engines are in them.
+        genrm["genrm_instances"]["huge"]["num_gpus"] = 2
+        config = fakes.spec.config.model_copy(update={"genrm": GenRMConfig.model_validate(genrm)})
+        crowded = replace(spec, config=config, ray=spec.ray.model_copy(update={"placement_timeout_s": 0.5}))
+        with pytest.raises(StartError, match=r"no room within 0\.5 s: .*2 GPUs are needed and 0 are free"):
+            async with running(crowded):
+                pass
+        with pytest.raises(StartError, match="runs on this cluster with other engines"):
+            await find_supervisor(replace(fakes.spec.estate(), options={"default": "7"}))
+
+    fakes.run(run())
+
+
+async def offload(client: GenRMClient, path: str, key: str) -> dict[str, Any]:
+    body = json.dumps({"route_key": key}).encode()
+    return json.loads(await client._answered("POST", path, body, client._deadline(20)))

@@ -57,6 +57,7 @@ class Desk:
         self._build = build
         self._own_memory = own_memory
         self._boxes: set[Box] = set()
+        self._visitors: set[Frames] = set()
         self._password = secrets.token_hex(32)
         self._doors: dict[str | None, tuple[asyncio.Server, Door]] = {}
         self._folder: Path | None = None
@@ -103,6 +104,9 @@ class Desk:
         for server, _ in self._doors.values():
             server.close()
         self._doors = {}
+        for visitor in list(self._visitors):
+            visitor.end("the desk is shut")
+        await asyncio.sleep(0)
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -123,11 +127,13 @@ class Desk:
                 frames.end("the password is wrong")
 
         def ended(_: str) -> None:
+            self._visitors.discard(frames)
             if box is not None:
                 self._boxes.discard(box)
                 box.close()
 
         frames = Frames(arrived, ended)
+        self._visitors.add(frames)
         return frames
 
     def _handle(self, box: Box, letter: object) -> None:

@@ -121,10 +121,10 @@ def place(plan: Plan, spots: Sequence[Spot]) -> dict[str, tuple[Place, ...]]:
     return places
 
 
-def natural(name: str) -> tuple[tuple[int, str], ...]:
+def natural(name: str) -> tuple[tuple[str, int], ...]:
     """A key that sorts 10.0.0.9 before 10.0.0.10."""
     parts = re.findall(r"\d+|\D+", name)
-    return tuple((int(part), "") if part.isdecimal() else (-1, part) for part in parts)
+    return tuple(("", int(part)) if part.isdecimal() else (part, 0) for part in parts)
 
 
 def _check_whole(plan: Plan, sizes: Sequence[int]) -> None:

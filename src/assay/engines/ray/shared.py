@@ -72,7 +72,7 @@ class SharedEngine:
             try:
                 return await line.ask(request, deadline)
             except Lost as error:
-                log.warning("request %r is sent again: %s", request.id, error.detail)
+                log.info("request %r is sent again: %s", request.id, error.detail)
         return await (await self._line_by(deadline)).ask(request, deadline)
 
     async def stream(self, request: Request, deadline: Deadline) -> AsyncGenerator[Delta, None]:
