@@ -209,3 +209,30 @@ def test_no_space_left_is_said_and_what_was_judged_is_kept(tmp_path: Path) -> No
 def test_the_help_of_every_verb(tmp_path: Path) -> None:
     for verb in ("judge", "serve", "parse", "demo"):
         assert "--help" in assay(verb, "--help", cwd=tmp_path).stdout
+
+
+@pytest.mark.parametrize("flag", ["-o", "--report", "--export-to"])
+def test_no_output_may_be_the_input(tmp_path: Path, flag: str) -> None:
+    file = write(tmp_path / "sums.jsonl", sums(2))
+    before = file.read_bytes()
+    done = assay("judge", "sums.jsonl", *FAKE, "--fresh", flag, "./sums.jsonl", cwd=tmp_path, expect=2)
+    assert "is the input itself" in done.stderr
+    assert file.read_bytes() == before
+
+
+def test_markup_in_the_data_is_text(tmp_path: Path) -> None:
+    rows = sums(1)
+    rows[0] |= {"id": "[/red]"}
+    rows.append({"id": "[/blue]", "prompt": "q", "candidates": ["a"], "gold": [1]})
+    write(tmp_path / "sums.jsonl", rows)
+    done = assay("judge", "sums.jsonl", *FAKE, "-o", "out.parquet", cwd=tmp_path, expect=1)
+    assert "disagrees: [/red], candidate 2" in done.stdout
+    assert "skipped item [/blue]" in done.stdout
+
+
+def test_nothing_but_failures_is_told_by_the_exit_code(tmp_path: Path) -> None:
+    write(tmp_path / "sums.jsonl", sums(2))
+    options = json.dumps({"default": "perhaps"})
+    done = assay("judge", "sums.jsonl", *FAKE, "--engine-options", options, cwd=tmp_path, expect=1)
+    assert "parse_error" in done.stdout
+    assert "judge calls saved" not in done.stdout

@@ -24,8 +24,9 @@ def test_one_judge(row):
     assert judge.accepting.n == 2
 
 
-def test_votes_need_more_calls_than_judgments(row):
-    assert summarise([row(calls=8)]).judges[0].usage.saved is None
+def test_a_failure_saves_no_call(row):
+    usage = summarise([row(calls=8), row(outcome="timeout", calls=0), row(cached=True)]).judges[0].usage
+    assert usage.saved == pytest.approx(1 / 3)
 
 
 def test_speed_is_of_this_call_only(row):

@@ -95,7 +95,7 @@ def test_instances_win_over_the_model_path_with_a_warning(caplog: pytest.LogCapt
         ({"model_path": "m"}, "missing required key 'num_gpus'"),
         ({"num_gpus": 1}, "missing required key 'model_path'"),
         ({"model_path": "m", "num_gpus": 3, "num_gpus_per_engine": 2}, "num_gpus=3 does not divide by"),
-        ({"model_path": "m", "num_gpus": 1, "gpus": 2}, "gpus: Extra inputs"),
+        ({"model_path": "m", "num_gpus": 1, "gpus": 2}, "gpus: there is no such option"),
         ({"model_path": "m", "num_gpus": 1, "sampling_config": {"temperatur": 1}}, "temperatur"),
         ({"model_path": "m", "num_gpus": 1, "engine_config": {"mem_fraction_static": 1.5}}, "mem_fraction_static"),
     ],

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 from copy import copy
 from importlib import import_module
-from typing import Annotated, Any, TypeVar, get_origin
+from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import typer
 from pydantic import BaseModel, BeforeValidator, ValidationError
@@ -79,8 +79,15 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     if get_origin(annotation) is dict:
         annotation = str
         default = json.dumps(default)
+    elif _is_optional_object(annotation):
+        annotation = str | None
     elif get_origin(annotation) is tuple:
         annotation, default = list[str], list(default)
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[annotation, info], default=default
     )
+
+
+def _is_optional_object(annotation: Any) -> bool:
+    """Whether it is ``JsonObject | None``, whose own text no help should show."""
+    return any(get_origin(kind) is Annotated and get_origin(get_args(kind)[0]) is dict for kind in get_args(annotation))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
 from assay.client import GenRMClient
 from assay.core import log
@@ -38,6 +40,7 @@ _LISTED = 20
 def judge_file(flags: JudgeFlags) -> None:
     """Run the command; ends the process with exit code 1 when some input was skipped, 130 after Ctrl-C."""
     log.setup("warning")
+    _refuse_overwriting(flags)
     judge = _judge(flags)
     items = load_items(flags.file, FieldMap.parse(flags.field), need=_needs(flags))
     job = Job(
@@ -51,7 +54,7 @@ def judge_file(flags: JudgeFlags) -> None:
         retry_failed=flags.retry_failed,
     )
     console.print(
-        f"[bold]{items.name}[/]: {len(job.items)} items ({items.shape}: {items.fields})",
+        f"[bold]{escape(items.name)}[/]: {len(job.items)} items ({escape(f'{items.shape}: {items.fields}')})",
         highlight=False,
         soft_wrap=True,
     )
@@ -62,13 +65,13 @@ def judge_file(flags: JudgeFlags) -> None:
             asyncio.run(_run(flags, job, progress, result))
     except KeyboardInterrupt:
         stopped = True
-    kept = _show(flags, job, items, result)
+    kept, verdicts = _show(flags, job, items, result)
     if stopped:
         console.print(
             f"stopped: {kept} judgments are kept in {flags.out}; the same command goes on from there", soft_wrap=True
         )
         sys.exit(130)
-    if items.bad or result.skipped:
+    if items.bad or result.skipped or not verdicts:
         sys.exit(1)
 
 
@@ -110,6 +113,14 @@ def _backend(flags: JudgeFlags, judge: Judge) -> Judging:
     )
 
 
+def _refuse_overwriting(flags: JudgeFlags) -> None:
+    """An output that is the input would destroy it."""
+    source = Path(flags.file)
+    for flag, path in (("--out", flags.out), ("--export-to", flags.export_to), ("--report", flags.report)):
+        if path is not None and path.exists() and source.exists() and path.samefile(source):
+            raise InputError(f"{flag} {str(path)!r} is the input itself; name another file")
+
+
 def _refuse_local(flags: JudgeFlags) -> None:
     """Flags about an engine of this process have no effect on a service: refused, not dropped."""
     for name in ("model", "engine_options", "sampling", "reask", "cache", "no_dedup"):
@@ -119,17 +130,24 @@ def _refuse_local(flags: JudgeFlags) -> None:
             raise InputError(f"{flag} {given!r} has no effect on a judge service: give it to assay serve instead")
 
 
-def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> int:
-    """Show what came of it; returns how many judgments there are."""
-    rows = read_results(flags.out) if flags.out.exists() else []
+def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> tuple[int, int]:
+    """Show what came of it; returns how many judgments there are, and how many of them are verdicts."""
+    mine = {item.id for item in job.items}
+    found = read_results(flags.out) if flags.out.exists() else []
+    rows = [row for row in found if row.item_id in mine]
     for bad in items.bad:
-        console.print(f"[yellow]skipped[/] line {bad.line}: {bad.reason}", highlight=False, soft_wrap=True)
+        console.print(f"[yellow]skipped[/] line {bad.line}: {escape(bad.reason)}", highlight=False, soft_wrap=True)
     for skipped in result.skipped:
-        console.print(f"[yellow]skipped[/] item {skipped.item_id}: {skipped.reason}", highlight=False, soft_wrap=True)
+        told = escape(f"{skipped.item_id}: {skipped.reason}")
+        console.print(f"[yellow]skipped[/] item {told}", highlight=False, soft_wrap=True)
     if not rows:
         raise InputError(f"nothing was judged: no item of {flags.file!r} can be taken by the judge {flags.judge!r}")
     print_summary(console, summarise(rows, seconds=result.seconds, judged=result.judged))
-    console.print(f"{len(rows)} judgments in {flags.out}", highlight=False, soft_wrap=True)
+    resumed = f", {result.resumed} of them from an earlier call" if result.resumed else ""
+    others = f"; {len(found) - len(rows)} judgments of other items are in it too" if len(found) > len(rows) else ""
+    console.print(
+        f"{len(rows)} judgments in {flags.out}{resumed}{others}", markup=False, highlight=False, soft_wrap=True
+    )
     _list_disagreements(rows)
     if flags.export is not None:
         _export(flags, flags.export, job, rows)
@@ -138,14 +156,15 @@ def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> int:
             flags.report, rows, title=f"{flags.judge} on {flags.file}", items=job.items, seconds=result.seconds
         )
         console.print(f"report: {flags.report}", highlight=False, soft_wrap=True)
-    return len(rows)
+    return len(rows), sum(row.ok for row in rows)
 
 
 def _list_disagreements(rows: list[ResultRow]) -> None:
     found = disagreements(rows)
     for row in found[:_LISTED]:
         where = row.item_id if row.candidate is None else f"{row.item_id}, candidate {row.candidate + 1}"
-        console.print(f"disagrees: {where}: gold {row.own_gold}, scores {row.scores}", highlight=False, soft_wrap=True)
+        told = f"disagrees: {where}: gold {row.own_gold}, scores {row.scores}"
+        console.print(told, markup=False, highlight=False, soft_wrap=True)
     if len(found) > _LISTED:
         console.print(f"… and {len(found) - _LISTED} more disagreements: see --report", soft_wrap=True)
 

@@ -16,6 +16,10 @@ def explain(error: ValidationError) -> str:
     parts: list[str] = []
     for e in error.errors(include_url=False):
         where = ".".join(str(place) for place in e["loc"]) or "value"
-        given = "" if e["type"] == "missing" else f" (got {e['input']!r:.80})"
-        parts.append(f"{where}: {e['msg']}{given}")
+        # A whole object is never shown: it may hold a key that belongs in no message.
+        told = "" if e["type"] == "missing" or isinstance(e["input"], dict) else f" (got {e['input']!r:.80})"
+        said = (
+            e["msg"].removeprefix("Value error, ").replace("Extra inputs are not permitted", "there is no such option")
+        )
+        parts.append(f"{said}{told}" if where == "value" else f"{where}: {said}{told}")
     return "; ".join(parts)

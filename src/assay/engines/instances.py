@@ -78,6 +78,9 @@ def _options(spec: InstanceSpec, kind: Kind, options: Mapping[str, Any]) -> dict
     """The engine's options out of the instance's settings."""
     asked = spec.engine
     merged = {**options, **asked.passed_through, "model": spec.model_path}
+    if kind == "fake":
+        # A fake never signs as the model that it stands for.
+        merged["model"] = f"fake {spec.model_path}"
     parallel = {name: asked.model_dump()[name] for name in _PARALLEL}
     if kind == "sglang":
         merged |= {**parallel, "max_context_len": asked.max_context_len}

@@ -20,7 +20,8 @@ MOST_KEYS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What the judgments cost. ``saved``: the share of judgments that needed no call, or None where votes need more."""
+    """What the judgments cost. ``saved``: the share of judgments that the cache, or an equal one in
+    flight, answered; a failure saves nothing."""
 
     judgments: int
     calls: int
@@ -32,7 +33,7 @@ class Usage:
 
     @property
     def saved(self) -> float | None:
-        return 1 - self.calls / self.judgments if 0 < self.judgments >= self.calls else None
+        return self.cached / self.judgments if self.judgments else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

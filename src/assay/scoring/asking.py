@@ -65,7 +65,7 @@ class Asking:
                 async with asyncio.timeout(deadline.timeout):
                     answer, joined = await self._flights.run(key, lambda: self._call(question, key, info, deadline))
             except TimeoutError:
-                detail = "an equal judgment was not there yet when the deadline passed"
+                detail = "the engine had not answered when the deadline passed"
                 return Answer(outcome=Failure(kind=FailureKind.TIMEOUT, detail=detail))
             if not joined:
                 return answer

@@ -6,16 +6,17 @@ later call with the same output goes on where this one stopped, if it is the sam
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import pyarrow as pa
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, OutputError
 from assay.core.types import Json
 from assay.data import COLUMNS, VERDICT, ResultRow, row_to_json
 
@@ -58,13 +59,17 @@ class RunFile:
         self._journal_path = path.with_name(path.name + ".journal.jsonl")
         self._retry_failed = retry_failed
         self._known: dict[Key, _Known] = {}
-        if fresh:
-            path.unlink(missing_ok=True)
-            self._journal_path.unlink(missing_ok=True)
-        self._load()
+        self._lock = _lock(path)
         self._journal: Journal[ResultRow] | None = None
-        if self._journal_path.exists() or not path.exists():
-            self._journal = self._open()
+        try:
+            if fresh:
+                self._delete()
+            self._load()
+            if self._journal_path.exists() or not path.exists():
+                self._journal = self._open()
+        except BaseException:
+            self._unlock()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -94,6 +99,7 @@ class RunFile:
     def close(self, order: Iterable[Key] = ()) -> None:
         """Turn everything into the Parquet file: rows in ``order`` first, the others as they came. Twice is fine."""
         if self._journal is None:
+            self._unlock()
             return
         self._journal.close()
         _, rows = read_journal(self._journal_path)
@@ -102,6 +108,19 @@ class RunFile:
         seal(read_at(self._journal_path, (last[key] for key in wanted)), self.path, self._header, COLUMNS)
         self._journal_path.unlink()
         self._journal = None
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if not self._lock.closed:
+            self._lock.close()
+            _lock_path(self.path).unlink(missing_ok=True)
+
+    def _delete(self) -> None:
+        """Start over. Only what is a run of ours is deleted: a wrong ``--out`` must not cost anybody's data."""
+        if self.path.exists() and "assay_run" not in (_header(self.path) or {}):
+            raise InputError(f"{str(self.path)!r} is not a run of Assay, so it is not deleted. Name another output.")
+        self.path.unlink(missing_ok=True)
+        self._journal_path.unlink(missing_ok=True)
 
     def _load(self) -> None:
         journal_header, rows = read_journal(self._journal_path)
@@ -134,6 +153,29 @@ class RunFile:
                 f"{str(path)!r} holds {_difference(header, self._header)}. "
                 "Name another output, or pass --fresh to start over."
             )
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_name(path.name + ".lock")
+
+
+def _lock(path: Path) -> IO[str]:
+    """The run's lock, held by this process until it ends, however it ends."""
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a directory; name a file in it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = _lock_path(path).open("w")
+    except OSError as error:
+        raise OutputError(
+            f"cannot write beside {str(path)!r}: {error.strerror or error}. Name another output."
+        ) from error
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        held.close()
+        raise InputError(f"another run is writing {str(path)!r}; wait for it, or name another output") from error
+    return held
 
 
 def _key(row: Mapping[str, Any]) -> Key:

@@ -28,6 +28,7 @@ CLIENT_GONE = 499
 """The status counted for a request whose client left before there was one."""
 
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}
+_ELSEWHERE = {"Retry-After": "1", "Connection": "close"}
 
 
 class Boundary:
@@ -68,6 +69,11 @@ class Boundary:
             await self._answer(scope, receive, tagged, call)
         except asyncio.CancelledError:
             if call.given_up is None:
+                # The server stops and will not wait for longer: whoever still waits is told so, and may ask elsewhere.
+                if not status:
+                    await error_reply(503, "the service stopped before the answer was there", _ELSEWHERE)(
+                        scope, receive, tagged
+                    )
                 raise
         except Exception:  # the boundary: nothing else stands between a fault of ours and the client
             log.exception("request %s failed: %s %s", call.request_id, scope["method"], scope["path"])
