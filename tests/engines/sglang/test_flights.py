@@ -7,7 +7,7 @@ from assay.core.errors import GenerationError
 from assay.core.types import FailureKind
 from assay.engines.sglang.flights import Flights, Gate
 
-LATER = Deadline.after(60)
+LATER = Deadline.never()
 ASLEEP = GenerationError(FailureKind.ASLEEP, "asleep", retry_after=2.0)
 
 
