@@ -10,6 +10,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
@@ -36,6 +37,7 @@ log = logging.getLogger(__name__)
 _OBJECT_STORE_BYTES = 256 << 20
 """For messages of some kilobytes; Ray's default is a third of the machine's memory."""
 _REACHED_S = 30.0
+_KNOCK_S = 10.0
 
 
 def serve_on_ray(config: ServeConfig, settings: ServiceSettings, ray: RaySettings) -> None:
@@ -88,6 +90,7 @@ def joined(spec: IngressSpec) -> Generator[None]:
     import ray
 
     if spec.ray.address is not None:
+        _knock(spec.ray.address)
         try:
             ray.init(address=spec.ray.address, logging_level=logging.WARNING)
         except (ConnectionError, ValueError) as error:
@@ -107,6 +110,18 @@ def joined(spec: IngressSpec) -> Generator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def _knock(address: str) -> None:
+    """Raises StartError where nobody listens: Ray itself tries for minutes."""
+    host, _, port = address.rpartition(":")
+    if not host:
+        return
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_S):
+            pass
+    except (OSError, ValueError) as error:
+        raise StartError(f"no Ray cluster at {address!r}: {error}") from error
 
 
 @asynccontextmanager
@@ -157,7 +172,13 @@ def _checked(spec: IngressSpec) -> IngressSpec:
         # The proxy binds it again: a moment in which it is nobody's.
         with bind(settings.host, settings.port) as listener:
             settings = settings.model_copy(update={"port": listener.getsockname()[1]})
-    return IngressSpec(config=spec.config, settings=settings, ray=spec.ray)
+    return IngressSpec(config=_absolute(spec.config), settings=settings, ray=spec.ray)
+
+
+def _absolute(config: ServeConfig) -> ServeConfig:
+    """Paths as they are for processes that run elsewhere."""
+    stores = {name: path.absolute() for name in ("cache", "record") if (path := dict(config)[name]) is not None}
+    return config.model_copy(update={**stores, "judge_files": tuple(map(os.path.abspath, config.judge_files))})
 
 
 def _start_serve(spec: IngressSpec) -> None:

@@ -13,7 +13,7 @@ class RaySettings(Config):
     """Settings of ``assay serve --ray``; how each replica listens and its limits stand in ``ServiceSettings``."""
 
     address: str | None = None
-    """Address of a running cluster (``auto``, ``host:port``, ``ray://...``); None starts one on this machine."""
+    """Address of a running cluster (``auto`` or ``host:port``); None starts one on this machine."""
 
     app: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")] = "assay"
     """Name of the application; two on one cluster need two names."""
