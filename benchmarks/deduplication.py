@@ -50,7 +50,7 @@ async def judged(work: Sequence[Unit], *, deduplicate: bool) -> Counted:
     def keep(judgment: Judgment) -> None:
         outcome = judgment.outcome
         value = (outcome.scores or ()) if isinstance(outcome, Verdict) else str(outcome.kind)
-        rewards[(judgment.item.id, judgment.candidate)] = value
+        rewards[(judgment.item.id, judgment.votes[0].candidate)] = value
 
     await scorer.start()
     await judge_units(scorer, build_judge("math"), work, concurrency=256, deadline_s=600, seed=0, on_judgment=keep)
