@@ -17,10 +17,12 @@ import ray
 from ray.cluster_utils import Cluster
 
 from assay.client import GenRMClient
+from assay.core.errors import InputError
 from assay.engines.ray.estate import NAMESPACE
 
 from ..doubles import USER
-from .cluster import RAYS_OWN
+from .cluster import RAYS_OWN, until
+from .service_process import INSTANCES
 
 pytestmark = [pytest.mark.filterwarnings(RAYS_OWN), pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -92,3 +94,38 @@ async def both_answer(url: str) -> None:
     async with GenRMClient(url, timeout_s=20, direct=True) as client:
         assert await client.generate(USER, route_key="quality") == "1"
         assert await client.generate(USER, route_key="safety") == "1"
+
+
+def test_a_declared_application_takes_its_engines_along_when_it_is_deleted(two_nodes: Any) -> None:
+    from ray import serve  # warns when it is imported, so not while tests are collected
+
+    from assay.service.ray.deployment import build
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    arguments = {
+        "config": {"genrm": {"genrm_instances": INSTANCES}, "engine": "fake"},
+        "ray": {"app": "declared", "num_ingress": 1, "linger_s": 2, "log_level": "warning"},
+    }
+    ray.init(address=two_nodes.address, log_to_driver=False, logging_level="error")
+    serve.start(http_options={"host": "127.0.0.1", "port": port})
+    serve.run(build(arguments), name="declared", route_prefix="/genrm")
+    asyncio.run(both_answer(f"http://127.0.0.1:{port}/genrm"))
+    assert "assay:declared:quality" in named()
+    serve.delete("declared")
+
+    async def gone() -> bool:
+        return named() == set() and ray.available_resources().get("GPU") == 4
+
+    asyncio.run(until(gone, 30))
+    serve.shutdown()
+
+
+def test_a_declared_application_is_checked_before_it_is_deployed() -> None:
+    from assay.service.ray.deployment import build
+
+    with pytest.raises(InputError, match="args lack 'config'"):
+        build({})
+    with pytest.raises(InputError, match="max_quue"):
+        build({"config": {"genrm": {"genrm_model_path": "q"}}, "settings": {"max_quue": 1}})

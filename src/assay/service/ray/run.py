@@ -96,6 +96,8 @@ def joined(spec: IngressSpec) -> Generator[None]:
         except (ConnectionError, ValueError) as error:
             raise StartError(f"no Ray cluster at {spec.ray.address!r}: {error}") from error
     else:
+        # Ray's workers give way to everything else on the machine; those that answer requests should not.
+        os.environ.setdefault("RAY_worker_niceness", "0")
         bundles = sum(demand.engines * max(1, demand.gpus) for demand in spec.estate().demands(with_gpus=True))
         ray.init(
             address="local",
