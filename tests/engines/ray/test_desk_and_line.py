@@ -121,7 +121,7 @@ def test_who_does_not_know_the_password_or_speaks_otherwise_gets_nothing() -> No
             with pytest.raises(Lost):
                 await Line(lambda _: None).open(replace(door, password="guess"))
             for noise in (b"GET / HTTP/1.1\r\n\r\n", b"\x00\x00\x00\x03{}}", b"\x00\x00\x00\x07[[1,2]]"):
-                reader, writer = await asyncio.open_unix_connection(door.path)
+                reader, writer = await asyncio.open_connection(door.host, door.port)
                 writer.write(noise)
                 assert await reader.read() == b""
                 writer.close()
@@ -130,11 +130,14 @@ def test_who_does_not_know_the_password_or_speaks_otherwise_gets_nothing() -> No
     asyncio.run(run())
 
 
-def test_a_desk_is_reached_from_other_nodes_over_tcp() -> None:
+def test_a_desk_has_a_door_for_each_address() -> None:
     async def run() -> None:
         async with line_to(fake()) as (actor, _):
+            near, far = await actor.desk.door(), await actor.desk.door("127.0.0.2")
+            assert near == await actor.desk.door()
+            assert (near.host, far.host) == ("127.0.0.1", "127.0.0.2")
             line = Line(lambda _: None)
-            await line.open(await actor.desk.door("127.0.0.1"))
+            await line.open(far)
             assert (await line.ask(request(), Deadline.after(5)))[0].text == "hello there"
             line.close()
 

@@ -17,6 +17,7 @@ from assay.engines.base import Offloadable, StreamingEngine, Updatable
 from assay.engines.pool.config import PoolConfig
 from assay.engines.pool.engine import PoolEngine
 from assay.engines.pool.traits import Reloadable, Supervised, Weighed
+from assay.engines.ray.actors import told
 from assay.engines.ray.desk import Desk
 from assay.engines.ray.engine import RayEngine
 from assay.engines.ray.kept import KeptEngine, Memo
@@ -244,6 +245,13 @@ def test_an_engine_left_asleep_starts_when_it_is_woken_with_the_weights_it_had()
         assert notes.memo.asleep == frozenset()
 
     asyncio.run(run())
+
+
+def test_what_ray_says_comes_down_to_what_happened() -> None:
+    error = RuntimeError("The actor died because of an error in its creation task,\n  File x\n\nStartError: no room\n")
+    assert told(error) == "RuntimeError: StartError: no room"
+    assert told(RuntimeError()) == "RuntimeError"
+    assert len(told(RuntimeError("x" * 1000))) < 400
 
 
 class Unstartable:

@@ -14,23 +14,25 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.core import log as logs
+from assay.core.errors import StartError
 from assay.engines.base import Engine
 from assay.engines.catalog import build_engine, engine_config
 from assay.engines.instances import instance_engine
 from assay.wire.genrm import InstanceSpec
 
-from .cluster import own_address, own_node_id
+from .cluster import nodes, own_address, own_gpus, own_node_id
 from .desk import Desk
 from .engine import RayEngine
 from .estate import NAMESPACE, Estate
 from .kept import KeptEngine, Memo
-from .letters import Door, Lost
+from .letters import LOOPBACK, Door, Lost
 from .placement import Place
 
 log = logging.getLogger(__name__)
 
 CALLS_AT_A_TIME = 10_000
 """Calls that an actor works on at a time: each line holds on to one."""
+_TOLD = 300
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +54,7 @@ class _DeskActor:
 
     async def door(self, node_id: str) -> Door:
         """Where the desk is to be found from that node."""
-        return await self._desk.door(None if node_id == own_node_id() else own_address())
+        return await self._desk.door(LOOPBACK if node_id == own_node_id() else own_address())
 
     async def pid(self) -> int:
         """Its process."""
@@ -68,16 +70,32 @@ class EngineHost(_DeskActor):
 
     Args:
         options: its options in the catalog, ``kind`` among them.
-        devices: the GPUs that it may see, by their index on this node; none: it runs on the CPU.
+        place: where it was put, and with it the GPUs that it may see; none: it runs on the CPU.
+
+    Raises:
+        StartError: Ray has moved its bundle since, and the GPUs beside it are unknown.
     """
 
-    def __init__(self, options: dict[str, Any], devices: tuple[str, ...], log_level: str) -> None:
+    def __init__(self, options: dict[str, Any], place: Place, log_level: str) -> None:
         logs.setup(log_level)
-        # Ray shows an actor the GPU of its own bundle; an engine of several has those of the next bundles too.
+        devices = _devices(place)
         os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
         settings = dict(options)
-        config = engine_config(str(settings.pop("kind")), settings)
-        super().__init__(Desk(lambda: build_engine(config), own_memory=config.kind == "embedded"))
+        kind = str(settings.pop("kind"))
+        if kind == "sglang":
+            settings["gpu_ids"] = tuple(int(one) if one.isdecimal() else one for one in devices)
+        config = engine_config(kind, settings)
+        super().__init__(Desk(lambda: build_engine(config), own_memory=kind == "embedded"))
+
+
+def _devices(place: Place) -> tuple[str, ...]:
+    """The GPUs of the engine in this actor. Ray shows an actor the one of its own bundle, wherever that is by now."""
+    if len(place.devices) < 2:
+        return own_gpus() if place.devices else ()
+    here = nodes()[own_node_id()].name
+    if here != place.node:
+        raise StartError(f"its bundle was on {place.node!r} and is on {here!r} now; start the service again")
+    return place.devices
 
 
 class Keeper(_DeskActor):
@@ -110,9 +128,6 @@ class Keeper(_DeskActor):
         )
 
     def _host(self, replica: int, options: dict[str, Any]) -> Engine:
-        place = self._charge.places[replica]
-        if options["kind"] == "sglang":
-            options = {**options, "gpu_ids": tuple(int(one) if one.isdecimal() else one for one in place.devices)}
         return RayEngine(HostBerth(self._charge, replica, options), model=str(options.get("model")))
 
 
@@ -200,14 +215,14 @@ class HostBerth:
                 max_restarts=0,
                 max_concurrency=CALLS_AT_A_TIME,
                 scheduling_strategy=PlacementGroupSchedulingStrategy(charge.group, place.bundle),
-            ).remote(self._options, place.devices, charge.estate.log_level)
+            ).remote(self._options, place, charge.estate.log_level)
         )
 
 
 def told(error: Exception) -> str:
-    """A Ray error in one line."""
+    """A Ray error in one line: its last one, where Ray says what it came from."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0] if lines else 'no more is known'}"
+    return f"{type(error).__name__}: {lines[-1][:_TOLD]}" if lines else type(error).__name__
 
 
 def named(name: str) -> Any:

@@ -68,15 +68,16 @@ async def _device(plan: Plan, group: Any, bundle: int) -> str | None:
     import ray
     from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
 
-    probe: Any = ray.remote(_own_gpu)
+    probe: Any = ray.remote(own_gpus)
     strategy = PlacementGroupSchedulingStrategy(group, bundle)
-    return await probe.options(num_cpus=1, num_gpus=1, scheduling_strategy=strategy).remote()
+    return (await probe.options(num_cpus=1, num_gpus=1, scheduling_strategy=strategy).remote())[0]
 
 
-def _own_gpu() -> str:
+def own_gpus() -> tuple[str, ...]:
+    """The GPUs that Ray gave to this task or actor: indices on this node, or UUIDs."""
     import ray
 
-    return str(ray.get_gpu_ids()[0])
+    return tuple(map(str, ray.get_gpu_ids()))
 
 
 def own_address() -> str:

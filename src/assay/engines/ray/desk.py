@@ -9,11 +9,8 @@ import asyncio
 import hmac
 import logging
 import secrets
-import shutil
-import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from assay.core.deadline import Deadline
@@ -26,7 +23,7 @@ from assay.engines.streaming import deltas_of
 
 from .box import Box
 from .frames import Frames
-from .letters import Answer, Ask, Door, Gone, Heard, Hello, Leave, News, Order, OrderName, Piece, Refusal
+from .letters import LOOPBACK, Answer, Ask, Door, Gone, Heard, Hello, Leave, News, Order, OrderName, Piece, Refusal
 from .packing import Packed, pack, unpack
 
 log = logging.getLogger(__name__)
@@ -59,8 +56,8 @@ class Desk:
         self._boxes: set[Box] = set()
         self._visitors: set[Frames] = set()
         self._password = secrets.token_hex(32)
-        self._doors: dict[str | None, tuple[asyncio.Server, Door]] = {}
-        self._folder: Path | None = None
+        self._opening = asyncio.Lock()
+        self._doors: dict[str, tuple[asyncio.Server, Door]] = {}
         self._news_number = 0
         self._starting: asyncio.Task[None] | None = None
         self._started = False
@@ -76,20 +73,15 @@ class Desk:
             "close": self.close,
         }
 
-    async def door(self, address: str | None = None) -> Door:
-        """Where to find this desk: from its own node (None), or by its ``address`` from other nodes."""
-        if address not in self._doors:
-            loop = asyncio.get_running_loop()
-            if address is None:
-                self._folder = Path(tempfile.mkdtemp(prefix="assay-desk-"))
-                path = str(self._folder / "socket")
-                server = await loop.create_unix_server(self._visitor, path, backlog=_BACKLOG)
-                self._doors[None] = server, Door(path=path, password=self._password)
-            else:
+    async def door(self, address: str = LOOPBACK) -> Door:
+        """Where this desk listens: for its own node, or by its ``address`` for other nodes."""
+        async with self._opening:
+            if address not in self._doors:
+                loop = asyncio.get_running_loop()
                 server = await loop.create_server(self._visitor, address, 0, backlog=_BACKLOG)
                 port: int = server.sockets[0].getsockname()[1]
                 self._doors[address] = server, Door(host=address, port=port, password=self._password)
-        return self._doors[address][1]
+            return self._doors[address][1]
 
     async def close(self) -> None:
         """Close the engine. Closing twice is fine."""
@@ -107,8 +99,6 @@ class Desk:
         for visitor in list(self._visitors):
             visitor.end("the desk is shut")
         await asyncio.sleep(0)
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
 
     def _visitor(self) -> Frames:
         """The protocol of a new connection; it has a box once it has said the password."""

@@ -95,17 +95,18 @@ class Gone:
     reason: str
 
 
+LOOPBACK = "127.0.0.1"
+
 ToDesk: TypeAlias = Hello | Ask | Order | Leave | Heard
 FromDesk: TypeAlias = Answer | Piece | Refusal | News | Gone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Door:
-    """Where a desk listens: a Unix socket on its node, or host and port for other nodes."""
+    """Where a desk listens. Nothing is taken from whoever does not say the password first."""
 
-    path: str | None = None
-    host: str = ""
-    port: int = 0
+    host: str
+    port: int
     password: str
 
 

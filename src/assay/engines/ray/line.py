@@ -85,10 +85,7 @@ class Line:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(_CONNECT_S):
-                if door.path is not None:
-                    await loop.create_unix_connection(lambda: self._frames, door.path)
-                else:
-                    await loop.create_connection(lambda: self._frames, door.host, door.port)
+                await loop.create_connection(lambda: self._frames, door.host, door.port)
                 self._frames.send(pack(Hello(door.password)))
                 await self._welcome
         except (OSError, TimeoutError) as error:
