@@ -256,9 +256,9 @@ def test_what_hangs_in_an_engine_is_done_elsewhere() -> None:
 def test_a_busy_engine_that_answers_requests_does_not_hang() -> None:
     async def go() -> None:
         crew = Crew(Puppet)
-        async with pool_of(crew, size=1, hang_s=0.1) as pool:
+        async with pool_of(crew, size=1, hang_s=0.4) as pool:
             crew[0].mute = True
-            for n in range(100):
+            for n in range(300):
                 await ask(pool, f"r{n}")
                 await asyncio.sleep(0.002)
             assert pool.counters.deaths == 0
@@ -434,7 +434,8 @@ def test_a_second_copy_of_a_slow_request_wins_and_the_first_is_aborted() -> None
             hedging = pool._dispatch.hedging
             assert hedging.sent >= hedging.won > 0
             await until(lambda: crew[0].running == 0)
-            assert crew[0].aborted == hedging.won
+            # On a loaded machine a few of the first sixty are hedged too, and won without anything to abort.
+            assert 0 < crew[0].aborted <= hedging.won
             seeds = {request_.sampling.seed for request_ in crew[1].asked}
             assert seeds == {3}
 
