@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from assay.core import log as logs
 from assay.core.errors import AssayError
-from assay.engines.ray.actors import ActorWay, named
+from assay.engines.ray.actors import ActorWay, named, settle
 from assay.engines.ray.cluster import own_address, own_node_is_head
 from assay.engines.ray.estate import Estate
 from assay.engines.ray.letters import Lost
@@ -72,6 +72,7 @@ class Ingress:
             await parts.enter_async_context(self._app.router.lifespan_context(self._app))
             await parts.enter_async_context(self._present())
             await self._attached()
+            settle()
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
