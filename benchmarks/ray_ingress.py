@@ -5,13 +5,15 @@
 Four ways to the same short answer, side by side, in rounds that take turns: a bare FastAPI app on Ray Serve that parses
 the same body and does nothing; our app on Ray Serve through the proxy; our app on uvicorn, no Ray; and our app on Ray
 through the endpoints that it hands out, where Ray still places and supervises the engines. The engine is the fake one;
-on Ray it is an actor in a placement group, behind its pool. Load and servers share the machine: read the ratios.
+on Ray it is an actor in a placement group, behind its pool. Load and servers share the machine: read the ratios, and
+where other things run too, the CPU time of a request over all processes of its server (Linux).
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import math
 import os
@@ -22,6 +24,7 @@ import urllib.request
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -51,27 +54,43 @@ class Way:
     """A way to the answer: the ports that share the load, and the path."""
 
     name: str
+    session: int
+    """Of its server's processes, all of them."""
     ports: tuple[int, ...]
     path: str = "/genrm/generate"
 
 
 @dataclass
 class Rounds:
-    """Requests a second of each round, and the latencies of all."""
+    """Requests a second of each round, the latencies of all, and the CPU seconds that the server took for them."""
 
     rates: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
+    cpu_s: float = 0.0
 
 
 async def one_round(way: Way, concurrency: int, seconds: float, into: Rounds) -> None:
     variant = Variant(way.name, "", way.path, GENERATE)
     shares = [Measured() for _ in way.ports]
     each = concurrency // len(way.ports)
+    before = cpu_s(way.session)
     await asyncio.gather(
         *(load(variant, port, each, seconds, share) for port, share in zip(way.ports, shares, strict=True))
     )
     into.rates.append(sum(share.rates[0] for share in shares))
     into.seconds.extend(latency for share in shares for latency in share.seconds)
+    into.cpu_s += cpu_s(way.session) - before
+
+
+def cpu_s(session: int) -> float:
+    """CPU seconds of all processes of a session, so far. Unlike a rate it hardly depends on what else runs."""
+    ticks = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            fields = path.read_text().rpartition(")")[2].split()
+            if int(fields[3]) == session:
+                ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def measure(ways: list[Way], concurrencies: list[int], rounds: int, seconds: float) -> dict[tuple[int, str], Rounds]:
@@ -88,7 +107,7 @@ def measure(ways: list[Way], concurrencies: list[int], rounds: int, seconds: flo
 
 def show(results: dict[tuple[int, str], Rounds], rounds: int, seconds: float, ingress: int) -> None:
     table = Table(title=f"Ways in, fake engine: median of {rounds} rounds of {seconds:g} s, {os.cpu_count()} cores")
-    for column in ("concurrency", "way", "req/s", "÷ uvicorn", "p50 ms", "p99 ms"):
+    for column in ("concurrency", "way", "req/s", "÷ uvicorn", "p50 ms", "p99 ms", "CPU µs/req"):
         table.add_column(column, justify="left" if column == "way" else "right")
     last = list(results)[-1][1]
     for (concurrency, name), measured in results.items():
@@ -102,6 +121,7 @@ def show(results: dict[tuple[int, str], Rounds], rounds: int, seconds: float, in
             f"{ratio:.2f}{mark}",
             f"{p50 * 1e3:.1f}",
             f"{p99 * 1e3:.1f}",
+            f"{measured.cpu_s / len(measured.seconds) * 1e6:,.0f}",
             end_section=name == last,
         )
     Console(width=100).print(table)
@@ -129,14 +149,17 @@ def _ratio(results: dict[tuple[int, str], Rounds], concurrency: int, name: str) 
 
 
 @contextmanager
-def server(*kind: str) -> Generator[str]:
-    """A server process; gives its base URL once it is ready."""
+def server(*kind: str) -> Generator[tuple[str, int]]:
+    """A server process in a session of its own; gives its base URL once it is ready, and the session."""
     command = [sys.executable, __file__, "--serve", *kind]
     environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    ) as process:
         assert process.stdout is not None
         try:
-            yield next(word for line in process.stdout for word in line.split() if word.startswith("http://127"))
+            words = (word for line in process.stdout for word in line.split())
+            yield next(word for word in words if word.startswith("http://127")), process.pid
         finally:
             process.terminate()
             process.communicate()
@@ -187,15 +210,16 @@ def bare_app() -> FastAPI:
     return app
 
 
-def ways(plain: str, on_ray: str) -> list[Way]:
+def ways(plain: tuple[str, int], ray: tuple[str, int]) -> list[Way]:
+    on_ray, session = ray
     with urllib.request.urlopen(f"{on_ray}/endpoints") as reply:
         direct = tuple(_port(url) for url in json.load(reply)["endpoints"])
     return [
-        Way("bare Ray Serve", (_port(on_ray),), "/bare/generate"),
-        Way("our app, proxy", (_port(on_ray),)),
-        Way("our app, uvicorn", (_port(plain),)),
-        Way("direct, one", direct[:1]),
-        Way("direct, all", direct),
+        Way("bare Ray Serve", session, (_port(on_ray),), "/bare/generate"),
+        Way("our app, proxy", session, (_port(on_ray),)),
+        Way("our app, uvicorn", plain[1], (_port(plain[0]),)),
+        Way("direct, one", session, direct[:1]),
+        Way("direct, all", session, direct),
     ]
 
 
