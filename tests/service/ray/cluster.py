@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -80,12 +80,13 @@ def kill_supervisor(spec: IngressSpec) -> int:
 
 
 def pids(prefix: str) -> dict[str, int]:
-    """The processes of our actors whose name starts so."""
-    return {
-        name: ray.get(ray.get_actor(name, NAMESPACE).pid.remote())
-        for name in _named(NAMESPACE)
-        if name.startswith(prefix)
-    }
+    """The processes of our actors whose name starts so, of those that run now."""
+    found: dict[str, int] = {}
+    for name in _named(NAMESPACE):
+        if name.startswith(prefix):
+            with suppress(ray.exceptions.RayActorError, ValueError):
+                found[name] = ray.get(ray.get_actor(name, NAMESPACE).pid.remote())
+    return found
 
 
 def kill_ingress(app: str) -> str:

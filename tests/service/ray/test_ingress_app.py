@@ -71,9 +71,10 @@ def test_equal_engines_have_an_equal_digest_and_others_another() -> None:
 
 
 def test_a_setting_that_an_engine_refuses_is_refused_before_anything_starts() -> None:
-    config = spec().config.model_copy(update={"engine_options": {"nonsense": 1}})
-    with pytest.raises(InputError, match="nonsense"):
-        IngressSpec(config=config, settings=spec().settings, ray=spec().ray).estate().check()
+    for option in ("nonsense", "gpu_ids"):
+        config = spec().config.model_copy(update={"engine_options": {option: [1]}})
+        with pytest.raises(InputError, match=option):
+            IngressSpec(config=config, settings=spec().settings, ray=spec().ray).estate().check()
 
 
 def test_an_instance_follows_what_other_replicas_did() -> None:

@@ -15,7 +15,6 @@ import pytest
 from assay.client import GenRMClient, GenRMError
 from assay.core.errors import InputError, StartError
 from assay.core.types import Candidate, Item, Message
-from assay.engines.ray.supervisor import find_supervisor
 from assay.service.ray.run import running
 from assay.wire.genrm import GenRMConfig
 from assay.wire.score import VerdictReply
@@ -199,8 +198,13 @@ def test_what_cannot_be_placed_is_refused_before_anything_starts(fakes: Service)
         with pytest.raises(StartError, match=r"no room within 0\.5 s: .*2 GPUs are needed and 0 are free"):
             async with running(crowded):
                 pass
+        # An app that goes by a name that is taken does not start, and leaves the other alone.
+        other = replace(fakes.spec, config=fakes.spec.config.model_copy(update={"engine_options": {"default": "7"}}))
         with pytest.raises(StartError, match="runs on this cluster with other engines"):
-            await find_supervisor(replace(fakes.spec.estate(), options={"default": "7"}))
+            async with running(other):
+                pass
+        async with client_of(fakes) as client:
+            assert await client.generate(USER, route_key="quality") == "1"
 
     fakes.run(run())
 

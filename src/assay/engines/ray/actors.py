@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.core import log as logs
-from assay.core.errors import StartError
+from assay.core.errors import AssayError, StartError
 from assay.engines.base import Engine
 from assay.engines.catalog import build_engine, engine_config
+from assay.engines.hosted.codec import dump_error, load_error
 from assay.engines.instances import instance_engine
 from assay.wire.genrm import InstanceSpec
 
@@ -34,6 +35,7 @@ log = logging.getLogger(__name__)
 CALLS_AT_A_TIME = 10_000
 """Calls that an actor works on at a time: each line holds on to one."""
 _TOLD = 300
+_RECALL_S, _RECALL_MOST_S = 0.2, 5.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +116,14 @@ class Keeper(_DeskActor):
         """What it runs, and what that was asked to be."""
         return self._charge, self._kept.memo
 
+    async def begin(self) -> AssayError | None:
+        """Start the engines; why not, where that failed."""
+        try:
+            await self._desk.start()
+        except AssayError as error:
+            return load_error(dump_error(error))
+        return None
+
     async def close(self) -> None:
         """Close the engines; their actors end."""
         await self._desk.close()
@@ -141,14 +151,15 @@ class SupervisorNotes:
         self._charge = charge
 
     async def recall(self) -> Memo:
-        """Raises Lost when there is no supervisor for a while."""
-        for pause in (0.2, 0.4, 0.8, 1.6, 3.2):
+        """Waits for a supervisor that is being started again: without it nobody knows what may be loaded."""
+        pause = _RECALL_S
+        while True:
             try:
                 return await self._supervisor().call("recall", self._charge.spec.route_key)
             except Lost as error:
                 log.warning("the supervisor cannot be asked: %s", error.detail)
-                await asyncio.sleep(pause)
-        return await self._supervisor().call("recall", self._charge.spec.route_key)
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _RECALL_MOST_S)
 
     async def remember(self, memo: Memo) -> None:
         """A supervisor that is gone asks the keepers when it is back."""

@@ -63,7 +63,7 @@ class Desk:
         self._started = False
         self._sentinel: asyncio.Task[None] | None = None
         self._orders: dict[OrderName, Callable[..., Awaitable[Any]]] = {
-            "start": self._start,
+            "start": self.start,
             "health": self._health,
             "sleep": self._sleep,
             "wake": self._wake,
@@ -82,6 +82,12 @@ class Desk:
                 port: int = server.sockets[0].getsockname()[1]
                 self._doors[address] = server, Door(host=address, port=port, password=self._password)
             return self._doors[address][1]
+
+    async def start(self) -> None:
+        """Start the engine, once: whoever asks later gets the outcome of the first time."""
+        if self._starting is None:
+            self._starting = asyncio.ensure_future(self._begin())
+        await asyncio.shield(self._starting)
 
     async def close(self) -> None:
         """Close the engine. Closing twice is fine."""
@@ -158,12 +164,6 @@ class Desk:
             box.put(Answer(order.number, await self._orders[order.name](*order.arguments)))
         except AssayError as error:
             box.put(Refusal(order.number, error))
-
-    async def _start(self) -> None:
-        """Start the engine, once: whoever asks later gets the outcome of the first time."""
-        if self._starting is None:
-            self._starting = asyncio.ensure_future(self._begin())
-        await asyncio.shield(self._starting)
 
     async def _begin(self) -> None:
         await self.engine.start()

@@ -6,6 +6,7 @@ import secrets
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from assay.core.errors import InputError
 from assay.core.seeds import digest
 from assay.engines.base import Engine
 from assay.engines.fake.engine import FakeEngine
@@ -55,6 +56,8 @@ class Estate:
     def check(self) -> None:
         """Raises InputError for a setting that an engine refuses, before anything is started."""
         for spec in self.specs:
+            if "gpu_ids" in {**self.options, **spec.engine.passed_through}:
+                raise InputError(f"instance {spec.route_key!r}: gpu_ids cannot be chosen where Ray places the engines")
             instance_engine(spec, self.kind, self.options, first_gpu=0, processes=True, pool=self.pool, host=_nobody)
 
     def demands(self, *, with_gpus: bool) -> tuple[Demand, ...]:

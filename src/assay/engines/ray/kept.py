@@ -30,7 +30,7 @@ class Memo:
 
 
 class Notes(Protocol):
-    """Where memos are kept. Both raise Lost when that is gone."""
+    """Where memos are kept."""
 
     async def recall(self) -> Memo: ...
     async def remember(self, memo: Memo) -> None: ...

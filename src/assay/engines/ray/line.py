@@ -91,6 +91,9 @@ class Line:
         except (OSError, TimeoutError) as error:
             self.lose(f"no connection to the engine's process: {error or 'no answer'}")
             raise Lost(self.lost or "") from error
+        except asyncio.CancelledError:
+            self.lose("nobody waited for the connection")
+            raise
 
     async def ended(self) -> str:
         """Wait until the line is lost; why."""

@@ -72,6 +72,7 @@ class SharedEngine:
             try:
                 return await line.ask(request, deadline)
             except Lost as error:
+                self._forget(line)
                 log.info("request %r is sent again: %s", request.id, error.detail)
         return await (await self._line_by(deadline)).ask(request, deadline)
 
@@ -85,6 +86,7 @@ class SharedEngine:
                         handed_out = True
                         yield delta
             except Lost:
+                self._forget(line)
                 if handed_out or attempt == _SENDS:
                     raise
             else:
@@ -125,7 +127,11 @@ class SharedEngine:
         for pause in (0.2, 1.0, 5.0, 0.0):
             try:
                 line = await self._connect()
-                await line.order("start")
+                try:
+                    await line.order("start")
+                except BaseException:
+                    line.close()
+                    raise
             except Lost as error:
                 self._why = error.detail
                 log.warning("the keeper of %r was lost while it started: %s", self._info.model, self._why)
@@ -138,8 +144,7 @@ class SharedEngine:
         """Have a line, and another one whenever it is lost."""
         while True:
             self._why = await line.ended()
-            self._line = None
-            self._there.clear()
+            self._forget(line)
             log.warning("the keeper of %r is gone: %s", self._info.model, self._why)
             line = await self._connect_at_last()
             self._line = line
@@ -166,10 +171,9 @@ class SharedEngine:
 
     async def _line_by(self, deadline: Deadline) -> Line:
         """A line, waited for. Raises GenerationError."""
-        while self._line is None or self._line.lost is not None:
+        while self._line is None:
             if self._keeping is None:
                 raise self._gone()
-            self._line_is_lost()
             try:
                 async with asyncio.timeout(deadline.timeout):
                     await self._there.wait()
@@ -178,9 +182,9 @@ class SharedEngine:
                 raise GenerationError(FailureKind.TIMEOUT, detail) from None
         return self._line
 
-    def _line_is_lost(self) -> None:
-        """Known here a moment before ``_keep`` gets to it."""
-        if self._line is not None:
+    def _forget(self, line: Line) -> None:
+        """It is lost; ``_keep`` gets to that a moment later."""
+        if self._line is line:
             self._line = None
             self._there.clear()
 

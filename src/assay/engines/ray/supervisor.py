@@ -46,6 +46,7 @@ class Supervisor:
         self._estate = estate
         self._opening: asyncio.Task[None] | None = None
         self._lingering: asyncio.Task[None] | None = None
+        self._beginning: list[asyncio.Task[None]] = []
         self._keepers: dict[str, ActorWay] = {}
         self._group: Any = None
         self._memos: dict[str, Memo] = {}
@@ -89,8 +90,14 @@ class Supervisor:
     async def remember(self, route_key: str, memo: Memo) -> None:
         self._memos[route_key] = memo
 
-    async def close(self) -> None:
-        """Close all engines and free what was reserved. Closing twice is fine."""
+    async def close(self, digest: str) -> bool:
+        """Close all engines and free what was reserved, if they are those of ``digest``. Closing twice is fine."""
+        if digest == self._estate.digest():
+            await self._close()
+            return True
+        return False
+
+    async def _close(self) -> None:
         from ray.util.placement_group import remove_placement_group
 
         if self._lingering is not None:
@@ -141,6 +148,8 @@ class Supervisor:
             own = places.get(spec.route_key, ())
             charge = Charge(estate=estate, spec=spec, places=own, group=self._group)
             self._keepers[spec.route_key] = _keeper(charge, own, ids)
+        # All at once: a judge that is slow to load does not keep the others.
+        self._beginning = [asyncio.ensure_future(_begun(keeper)) for keeper in self._keepers.values()]
 
     async def _linger(self) -> None:
         import ray
@@ -148,18 +157,19 @@ class Supervisor:
         while True:
             await asyncio.sleep(BEAT_S)
             now = time.monotonic()
-            present = self._present(now)
-            self._replicas = {name: one for name, one in self._replicas.items() if one in present}
             if now - self._used_at > self._estate.linger_s:
                 log.warning(
                     "no replica of %r for %.0f s: its engines are closed", self._estate.app, now - self._used_at
                 )
                 self._lingering = None
-                await self.close()
+                await self._close()
                 ray.kill(ray.get_runtime_context().current_actor, no_restart=True)
 
     def _present(self, now: float) -> list[_Replica]:
-        return [one for one in self._replicas.values() if now - one.heard_at < BEAT_S * _BEATS_MISSED]
+        gone = [name for name, one in self._replicas.items() if now - one.heard_at > BEAT_S * _BEATS_MISSED]
+        for name in gone:
+            del self._replicas[name]
+        return list(self._replicas.values())
 
 
 def _keeper(charge: Charge, places: tuple[Place, ...], ids: dict[str, str]) -> ActorWay:
@@ -179,6 +189,15 @@ def _keeper(charge: Charge, places: tuple[Place, ...], ids: dict[str, str]) -> A
         scheduling_strategy=near,
     ).remote(charge)
     return ActorWay(handle)
+
+
+async def _begun(keeper: ActorWay) -> None:
+    try:
+        error = await keeper.call("begin")
+    except Lost as lost:
+        error = lost
+    if error is not None:
+        log.error("an instance did not start: %s", error)
 
 
 async def _closed(keeper: ActorWay) -> None:

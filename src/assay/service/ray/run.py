@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 _OBJECT_STORE_BYTES = 256 << 20
 """For messages of some kilobytes; Ray's default is a third of the machine's memory."""
-_REACHED_S = 30.0
+_REACHED_S = 60.0
 _KNOCK_S = 10.0
 
 
@@ -47,7 +47,7 @@ def serve_on_ray(config: ServeConfig, settings: ServiceSettings, ray: RaySetting
         InputError: a wrong setting, or engines that the cluster can never hold.
         StartError: no cluster, a port that is taken, no room, or an engine that did not start.
     """
-    asyncio.run(_serve(IngressSpec(config=config, settings=settings, ray=ray)))
+    asyncio.run(_serve(IngressSpec(config=_absolute(config), settings=settings, ray=ray)))
 
 
 async def _serve(spec: IngressSpec) -> None:
@@ -174,7 +174,7 @@ def _checked(spec: IngressSpec) -> IngressSpec:
         # The proxy binds it again: a moment in which it is nobody's.
         with bind(settings.host, settings.port) as listener:
             settings = settings.model_copy(update={"port": listener.getsockname()[1]})
-    return IngressSpec(config=_absolute(spec.config), settings=settings, ray=spec.ray)
+    return IngressSpec(config=spec.config, settings=settings, ray=spec.ray)
 
 
 def _absolute(config: ServeConfig) -> ServeConfig:
@@ -185,6 +185,9 @@ def _absolute(config: ServeConfig) -> ServeConfig:
 
 def _start_serve(spec: IngressSpec) -> None:
     from ray import serve
+
+    if spec.ray.app in serve.status().applications:
+        log.warning("the app %r is there already: its replicas are replaced, and it ends with this", spec.ray.app)
 
     everywhere = spec.ray.address is not None and not is_loopback(spec.settings.host)
     serve.start(
@@ -220,8 +223,9 @@ async def _engines_ready(spec: IngressSpec) -> None:
 async def _close_engines(spec: IngressSpec) -> None:
     try:
         supervisor = ActorWay(await asyncio.to_thread(named, spec.estate().supervisor))
-        await supervisor.call("close")
-        supervisor.kill()
+        # Another app may go by this name: that was why ours did not start.
+        if await supervisor.call("close", spec.estate().digest()):
+            supervisor.kill()
     except Lost as error:
         log.warning("the engines could not be closed: %s", error)
 
