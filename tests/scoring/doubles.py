@@ -19,6 +19,7 @@ from assay.core.types import (
     Json,
     Message,
     Outcome,
+    Reduce,
     Request,
     Verdict,
 )
@@ -33,6 +34,8 @@ class DigitJudge:
     name: str = "digit"
     rule: bool = False
     choices: tuple[str, ...] | None = None
+    reduce: Reduce = "sum"
+    scale: tuple[float, float] | None = (0.0, 9.0)
 
     @property
     def asks(self) -> str:

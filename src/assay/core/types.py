@@ -19,6 +19,8 @@ Content: TypeAlias = "str | tuple[Mapping[str, Any], ...]"
 """Text, or OpenAI-style content parts (text, image_url) that pass through to an engine that takes them."""
 
 FinishReason = Literal["stop", "length", "abort"]
+Reduce = Literal["sum", "mean", "majority", "median"]
+"""How the verdicts of several votes become one (``voting.reducers``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +216,8 @@ class Verdict:
     text: str = ""
     """The judge's whole raw text (of several requests, joined by a blank line)."""
     mass: float | None = None
+    breakdown: tuple[Mapping[str, float | None], ...] = ()
+    """Scores by criterion, one mapping per candidate, for judges that have criteria; None = the criterion failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -271,3 +275,8 @@ class Vote:
     latency_s: float = 0.0
     model: str = ""
     weight_version: str = ""
+    meta: float | None = None
+    """The meta RM's logit for this vote; None where none was asked, or where it failed."""
+    meta_failure: Failure | None = None
+    kept: bool = True
+    """Whether the vote had a part in the decision: it held a verdict, and the meta RM did not sort it out."""

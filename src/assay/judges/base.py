@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from assay.core.seeds import digest
-from assay.core.types import Completion, Draw, Item, Json, Outcome, Request
+from assay.core.types import Completion, Draw, Item, Json, Outcome, Reduce, Request
 
 
 class Judge(Protocol):
@@ -19,6 +19,8 @@ class Judge(Protocol):
     is shown); seeds and cached texts follow from it. ``identity``: name plus a hash of everything that shapes its
     verdicts (``asks`` and the parser); it goes into records. ``rule``: answered by the rule engine, not by
     a model. ``per_candidate``: looks at one candidate at a time, so an item with n candidates is n judgments.
+    ``reduce``: how its votes become one unless the user says otherwise; ``majority`` = it names the best candidate and
+    gives no scores. ``scale``: the least and the highest score it can give; None where it gives none or has no bounds.
     """
 
     @property
@@ -31,6 +33,10 @@ class Judge(Protocol):
     def rule(self) -> bool: ...
     @property
     def per_candidate(self) -> bool: ...
+    @property
+    def reduce(self) -> Reduce: ...
+    @property
+    def scale(self) -> tuple[float, float] | None: ...
 
     def content(self, item: Item) -> Mapping[str, Json]:
         """All that this judge looks at in the item, and nothing else (the verifier: question, reference, final answer).

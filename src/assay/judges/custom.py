@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from assay.core.types import Completion, Draw, Item, Json, Outcome, Request, Verdict
+from assay.core.types import Completion, Draw, Item, Json, Outcome, Reduce, Request, Verdict
 
 from .choices import read_choice
 from .extract import final_answer
@@ -64,6 +64,18 @@ class CustomJudge:
     @property
     def per_candidate(self) -> bool:
         return self.spec.one_at_a_time
+
+    @property
+    def reduce(self) -> Reduce:
+        return "sum" if self.spec.parser == "scores" and self.spec.mode == "1-10" else "mean"
+
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        if self.spec.parser == "label":
+            return min(self.spec.labels.values()), max(self.spec.labels.values())
+        if self.spec.parser == "number":
+            return self.spec.range
+        return (0.0, 1.0) if self.spec.mode == "0-1" else (1.0, 10.0)
 
     def content(self, item: Item) -> Mapping[str, Json]:
         need_candidates(item, judge=self.name, exactly=1 if self.per_candidate else None)

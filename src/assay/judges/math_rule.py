@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from assay.core.types import Completion, Draw, Item, Json, Outcome, Request, RulePrompt
+from assay.core.types import Completion, Draw, Item, Json, Outcome, Reduce, Request, RulePrompt
 
 from .extract import math_answer
 from .identity import identify
@@ -30,6 +30,8 @@ class MathJudge:
     name: str = field(default="math", init=False)
     rule: bool = field(default=True, init=False)
     per_candidate: bool = field(default=True, init=False)
+    reduce: Reduce = field(default="mean", init=False)
+    scale: tuple[float, float] | None = field(default=(0.0, 1.0), init=False)
 
     def __post_init__(self) -> None:
         names = identify(self.name, asked=[])

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from assay.core.errors import InputError
-from assay.core.types import Completion, Draw, Item, Json, Outcome, Request, Verdict
+from assay.core.types import Completion, Draw, Item, Json, Outcome, Reduce, Request, Verdict
 
 from .identity import identify
 from .reply import read_reply
@@ -40,6 +40,7 @@ class PointwiseJudge:
     name: str = field(default="pointwise", init=False)
     rule: bool = field(default=False, init=False)
     per_candidate: bool = field(default=False, init=False)
+    reduce: Reduce = field(default="sum", init=False)
 
     def __post_init__(self) -> None:
         prompts = {name: load_prompt(f"pointwise.{name}", self.language) for name in _FILES}
@@ -48,6 +49,10 @@ class PointwiseJudge:
         object.__setattr__(self, "prompts", prompts)
         object.__setattr__(self, "asks", names.asks)
         object.__setattr__(self, "identity", names.identity)
+
+    @property
+    def scale(self) -> tuple[float, float] | None:
+        return (0.0, 1.0) if self.mode == "0-1" else (1.0, 10.0)
 
     def content(self, item: Item) -> Mapping[str, Json]:
         self._check(item)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.core.errors import InputError
-from assay.core.types import Completion, Draw, Item, Json, Outcome, Request
+from assay.core.types import Completion, Draw, Item, Json, Outcome, Reduce, Request
 
 from .choices import read_choice
 from .extract import final_answer
@@ -42,6 +42,8 @@ class VerifierJudge:
     name: str = field(default="verifier", init=False)
     rule: bool = field(default=False, init=False)
     per_candidate: bool = field(default=True, init=False)
+    reduce: Reduce = field(default="mean", init=False)
+    scale: tuple[float, float] | None = field(default=(0.0, 1.0), init=False)
 
     def __post_init__(self) -> None:
         yes, no = self.labels

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from assay.core.seeds import derive_order, derive_seed
+from assay.core.seeds import derive_seed
 from assay.core.types import Draw
 
+from .orders import order_of
+from .plan import Orders
 
-def make_draw(asks: str, content: str, n: int, *, vote: int, base: int = 0) -> Draw:
+
+def make_draw(asks: str, content: str, n: int, *, vote: int, base: int = 0, orders: Orders = "shuffle") -> Draw:
     """The draw of one vote: it follows from what is asked about which content, from the vote's index and from ``base``.
+
+    How many votes there are has no part in it: the votes of k = 2 are the first two of k = 8.
 
     Args:
         asks: what the judge asks (``Judge.asks``).
@@ -15,12 +20,24 @@ def make_draw(asks: str, content: str, n: int, *, vote: int, base: int = 0) -> D
         n: number of candidates that are shown.
         vote: index of the vote, from 0.
         base: the user's own seed; another one gives independent draws.
+        orders: how the candidates' order changes from vote to vote.
     """
     return Draw(
         vote=vote,
         seed=derive_seed(content, asks, vote, "sample", base=base),
-        order=derive_order(derive_seed(content, asks, vote, "order", base=base), n),
+        order=order_of(
+            orders,
+            n,
+            vote,
+            item_seed=derive_seed(content, asks, 0, "orders", base=base),
+            vote_seed=derive_seed(content, asks, vote, "order", base=base),
+        ),
     )
+
+
+def tie_seed(content: str, *, base: int = 0) -> int:
+    """The seed that decides between two best candidates; no judge has a part in it, so a replay finds the same one."""
+    return derive_seed(content, "", 0, "tie", base=base)
 
 
 def reask_seed(seed: int, attempt: int) -> int:
