@@ -16,17 +16,18 @@ SRC = Path(__file__).parents[1] / "src" / "assay"
 LEVELS: tuple[tuple[str, ...], ...] = (
     ("core",),
     ("judges", "voting", "wire"),
-    ("data",),
+    ("data", "models"),
     ("engines", "client"),
     ("scoring",),
-    ("service",),
+    ("service", "training"),
+    ("rl",),
     ("report",),
     ("cli",),
 )
 LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}
 HEAVY = ("torch", "transformers", "ray", "fastapi", "uvicorn", "datasets", "prometheus_client")
 # The torch layers, and the one package that is the HTTP server.
-MAY_BE_HEAVY = ("engines/embedded", "service")
+MAY_BE_HEAVY = ("engines/embedded", "models", "service")
 
 # Where any exception becomes a typed failure: of one judgment, of one HTTP request, of one worker's task.
 BOUNDARIES = {"scoring/boundary.py", "service/boundary.py", "engines/embedded/worker.py", "engines/rule/worker.py"}
