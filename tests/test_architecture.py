@@ -16,7 +16,7 @@ SRC = Path(__file__).parents[1] / "src" / "assay"
 LEVELS: tuple[tuple[str, ...], ...] = (
     ("core",),
     ("judges", "voting", "wire"),
-    ("data", "models"),
+    ("data", "models", "placement"),
     ("engines", "client"),
     ("scoring",),
     ("service", "training"),

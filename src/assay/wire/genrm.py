@@ -80,7 +80,9 @@ class GenRMConfig(Config):
     genrm_model_path: str | None = None
     """The judge model; makes the one instance ``__default__``."""
 
-    genrm_num_gpus: Annotated[int, Field(ge=0)] = 1
+    genrm_num_gpus: Annotated[int, Field(ge=0)] | None = None
+    """GPUs of the one judge in all; not said = 1, or what a plan of resources says."""
+
     genrm_num_gpus_per_engine: Positive = 1
     genrm_engine_config: GenRMEngineConfig = GenRMEngineConfig()
     genrm_sampling_config: SamplingBody = SamplingBody()
@@ -121,7 +123,7 @@ class GenRMConfig(Config):
         return InstanceSpec(
             route_key=DEFAULT_KEY,
             model_path=model_path,
-            num_gpus=self.genrm_num_gpus,
+            num_gpus=1 if self.genrm_num_gpus is None else self.genrm_num_gpus,
             num_gpus_per_engine=self.genrm_num_gpus_per_engine,
             engine=self.genrm_engine_config,
             sampling=_filled(self.genrm_sampling_config),
