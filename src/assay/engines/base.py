@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 from assay.core.deadline import Deadline
-from assay.core.types import Completion, FinishReason, Json, Request
+from assay.core.types import ChatPrompt, Completion, FinishReason, Json, Request, TokenPrompt
 
 Capability = Literal["chat", "tokens", "rules", "choices", "logprobs", "token_ids", "images"]
 Tag = Literal["weights", "kv_cache"]
@@ -95,3 +95,38 @@ class Updatable(Protocol):
     """An engine whose weights can be replaced; every later completion carries ``version``."""
 
     async def update_weights(self, source: str, version: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reward:
+    """What a reward model answered: one finite logit (log-odds, no sigmoid), and the tokens that it read."""
+
+    logit: float
+    prompt_tokens: int = 0
+
+
+class RewardEngine(Protocol):
+    """Turns a whole text into one number. One call a prompt, so that one may fail alone; calls at once are batched."""
+
+    @property
+    def info(self) -> EngineInfo:
+        """``capabilities`` says which prompts it takes: ``chat``, ``tokens``; ``context_len`` bounds them."""
+        ...
+
+    async def start(self) -> None:
+        """As ``Engine.start``. A model that does not end in exactly one logit is an InputError."""
+        ...
+
+    async def reward(self, prompt: ChatPrompt | TokenPrompt, deadline: Deadline) -> Reward:
+        """The logit of a prompt, which is never cut. A chat prompt ends with the turn that is scored.
+
+        Raises:
+            GenerationError: as ``Engine.generate``; CONTEXT_OVERFLOW for a prompt that is too long.
+        """
+        ...
+
+    async def health(self) -> EngineHealth: ...
+
+    async def close(self) -> None:
+        """As ``Engine.close``."""
+        ...

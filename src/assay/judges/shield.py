@@ -43,9 +43,10 @@ _NAMES: dict[Language, dict[Kind, str]] = {
 _EDGES: dict[Language, tuple[str, str]] = {"en": ("begins", "ends"), "zh": ("开始", "结束")}
 
 _FIRST_WORDS = sorted({name.split()[0] for names in _NAMES.values() for name in names.values()})
+_CONTROL = r"</?(?:think|s|bos|eos|start_of_turn|end_of_turn)>|<\|[^<>|{}\[\]‹›\s]{1,40}\|>|\[/?INST\]"
+_CONTROLS = re.compile(_CONTROL, re.IGNORECASE)
 _DANGEROUS = re.compile(
-    rf"(?P<box>{ANY_BOX.pattern})|(?P<open>\{{)|(?P<close>\}})"
-    r"|(?P<control></?(?:think|s|bos|eos|start_of_turn|end_of_turn)>|<\|[^<>|{}\[\]‹›\s]{1,40}\|>|\[/?INST\])"
+    rf"(?P<box>{ANY_BOX.pattern})|(?P<open>\{{)|(?P<close>\}})|(?P<control>{_CONTROL})"
     rf"|(?P<marker>\[\[(?=\s*(?:{'|'.join(_FIRST_WORDS)})))",
     re.IGNORECASE,
 )
@@ -54,6 +55,19 @@ _DANGEROUS = re.compile(
 def shield(text: str) -> str:
     """``text`` with everything dangerous rewritten, see above; linear in its length."""
     return "".join(_pieces(text))
+
+
+def defuse(text: str) -> str:
+    """``text`` with only its control tokens rewritten: it cannot end its turn, and no template takes its thinking off.
+
+    For a text that is a turn of its own, so that its boxes and marks are seen as they were written.
+    """
+    pieces: list[str] = []
+    at = 0
+    for found in _CONTROLS.finditer(text.translate(ASCII_FORM)):
+        pieces += (text[at : found.start()], f"‹{text[found.start() + 1 : found.end() - 1]}›")
+        at = found.end()
+    return "".join((*pieces, text[at:]))
 
 
 def block(kind: Kind, text: str, *, index: int | None = None, language: Language = "en") -> str:

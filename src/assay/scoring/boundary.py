@@ -1,15 +1,16 @@
-"""The one place where an engine's exception becomes a typed failure."""
+"""The one place where an engine's exception becomes a typed failure: of a generation, and of a reward."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Sequence
 
 from assay.core.deadline import Deadline
 from assay.core.errors import GenerationError
-from assay.core.types import Completion, Failure, FailureKind, Request
-from assay.engines.base import Engine
+from assay.core.types import ChatPrompt, Completion, Failure, FailureKind, Request
+from assay.engines.base import Engine, Reward, RewardEngine
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +31,23 @@ async def generate_all(
     except Exception as error:  # a fault inside an engine costs one judgment, not the run
         log.exception("engine %s failed in a way it should not", engine.info.model)
         return Failure(kind=FailureKind.ENGINE_ERROR, detail=f"{type(error).__name__}: {error}")
+
+
+async def reward_one(engine: RewardEngine, prompt: ChatPrompt, deadline: Deadline) -> Reward | Failure:
+    """The reward of one prompt, a finite one; or the failure that stopped it. Cancellation passes through."""
+    try:
+        async with asyncio.timeout(deadline.timeout):
+            reward = await engine.reward(prompt, deadline)
+    except GenerationError as error:
+        return error.failure()
+    except TimeoutError:
+        return Failure(kind=FailureKind.TIMEOUT, detail="the reward model had not answered when the deadline passed")
+    except Exception as error:  # a fault inside an engine costs one vote its meta score, not the run
+        log.exception("reward engine %s failed in a way it should not", engine.info.model)
+        return Failure(kind=FailureKind.META_ERROR, detail=f"{type(error).__name__}: {error}")
+    if not math.isfinite(reward.logit):
+        return Failure(kind=FailureKind.META_ERROR, detail=f"the reward model's logit is {reward.logit}")
+    return reward
 
 
 async def _side_by_side(engine: Engine, requests: Sequence[Request], deadline: Deadline) -> tuple[Completion, ...]:
