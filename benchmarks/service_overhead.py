@@ -34,7 +34,7 @@ from assay.core.deadline import Deadline
 from assay.core.stats import percentile
 from assay.core.types import Completion, Request
 from assay.engines.base import EngineHealth, EngineInfo
-from assay.judges import JudgeOptions, build_judge
+from assay.judges import build_judge
 from assay.scoring.recorder import Recorder
 from assay.scoring.scorer import Scorer
 from assay.service.app import create_app
@@ -83,7 +83,7 @@ def bare_app() -> FastAPI:
 
 def assay_app(folder: Path) -> FastAPI:
     scorer = Scorer(NoOpEngine(), recorder=Recorder(folder))
-    judges = {"verifier": build_judge("verifier", JudgeOptions())}
+    judges = {"verifier": build_judge("verifier")}
     return create_app(Hub(instances={"__default__": scorer}, judges=judges), ServiceSettings())
 
 

@@ -13,7 +13,7 @@ from assay.engines.pool.config import PoolConfig
 from assay.engines.pool.engine import PoolEngine
 from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.engine import SGLangEngine
-from assay.judges import JudgeOptions, build_judge
+from assay.judges import build_judge
 from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 from assay.service.hub import Hub
@@ -73,4 +73,4 @@ def hub_of(engines: dict[str, Any], max_new_tokens: int) -> Hub:
         )
         for key, engine in engines.items()
     }
-    return Hub(instances=instances, judges={"pointwise": build_judge("pointwise", JudgeOptions())})
+    return Hub(instances=instances, judges={"pointwise": build_judge("pointwise")})

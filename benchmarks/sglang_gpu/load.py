@@ -28,7 +28,7 @@ from assay.core.types import DEFAULT_SAMPLING, Candidate, ChatPrompt, Draw, Item
 from assay.engines.sglang.body import Facts, make_calls
 from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.model import ModelFiles
-from assay.judges import JudgeOptions, build_judge
+from assay.judges import build_judge
 from judges import NO_THINKING
 
 TEXT = """time year people way day man thing woman life child world school state family student group country problem
@@ -163,7 +163,7 @@ def note(found: Measured, status: int, reply: dict[str, Any]) -> None:
 def make_variants(service: str, engine: str, max_new_tokens: int) -> list[Variant]:
     """The same prompts by two routes each: raw chats, and the pointwise judge's prompts."""
     shared = words(random.Random(1), SHARED_WORDS)
-    judge = build_judge("pointwise", JudgeOptions())
+    judge = build_judge("pointwise")
     config = SGLangConfig(model="-", reasoning_parser="qwen3")
     files = ModelFiles(path=Path(), config={}, vocab_size=1, max_positions=None, weight_bytes=0, poison=())
     facts = Facts(files=files, context_len=None, images=False)

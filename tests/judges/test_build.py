@@ -2,10 +2,9 @@ import subprocess
 import sys
 
 import pytest
-from pydantic import ValidationError
 
 from assay.core.errors import InputError
-from assay.judges import JUDGES, JudgeOptions, build_judge
+from assay.judges import JUDGES, build_all, build_judge
 from assay.judges.pointwise import PointwiseJudge
 from assay.judges.verifier import VerifierJudge
 
@@ -13,16 +12,20 @@ from assay.judges.verifier import VerifierJudge
 @pytest.mark.parametrize("name", JUDGES)
 def test_every_judge_of_the_table_is_built_under_its_name(name):
     assert build_judge(name).name == name
-    assert build_judge(name).identity == build_judge(name, JudgeOptions()).identity
+    assert {"name", "asks", "identity", "rule", "per_candidate", "reduce", "scale"} <= set(dir(build_judge(name)))
 
 
 def test_options_reach_the_judge():
-    options = JudgeOptions(choices=True, min_mass=0.3, lenient=True, labels=("yes", "no"), language="zh")
-    expected = VerifierJudge(choices=True, min_mass=0.3, lenient=True, labels=("yes", "no"), language="zh")
-    assert build_judge("verifier", options) == expected
-    options = JudgeOptions(mode="0-1", reference=False, lenient=True, language="zh")
-    expected = PointwiseJudge(mode="0-1", reference=False, lenient=True, language="zh")
-    assert build_judge("pointwise", options) == expected
+    options = {"choices": True, "min_mass": 0.3, "lenient": True, "labels": ("yes", "no"), "language": "zh"}
+    assert build_judge("verifier", **options) == VerifierJudge(**options)
+    options = {"mode": "0-1", "reference": False, "lenient": True, "language": "zh"}
+    assert build_judge("pointwise", **options) == PointwiseJudge(**options)
+
+
+@pytest.mark.parametrize("judge", JUDGES.values(), ids=JUDGES)
+def test_options_and_judge_have_the_same_defaults(judge):
+    """So that a judge made by hand is the one that is built by name."""
+    assert judge.make() == judge.make(**dict(judge.options()))
 
 
 def test_an_unknown_judge_is_refused_with_the_list():
@@ -41,14 +44,42 @@ def test_an_unknown_judge_is_refused_with_the_list():
 )
 def test_an_option_that_a_judge_does_not_have_is_refused_by_name(judge, options, words):
     with pytest.raises(InputError, match=words):
-        build_judge(judge, JudgeOptions(**options))
+        build_judge(judge, **options)
 
 
 def test_options_are_checked():
-    with pytest.raises(ValidationError):
-        JudgeOptions(min_mass=2)
-    with pytest.raises(ValidationError):
-        JudgeOptions(leniant=True)
+    with pytest.raises(InputError, match=r"judge 'verifier': min_mass: .*less than or equal to 1 .got 2"):
+        build_judge("verifier", min_mass=2)
+    with pytest.raises(InputError, match=r"'verifier' has no option 'leniant' .got True.; it has lenient, choices"):
+        build_judge("verifier", leniant=True)
+    with pytest.raises(InputError, match=r"judge 'pointwise': mode: .*got '1-5'"):
+        build_judge("pointwise", mode="1-5")
+
+
+def test_options_for_all_judges_go_to_those_that_have_them():
+    judges = {judge.name: judge for judge in build_all({"*": {"lenient": True}, "verifier": {"choices": True}})}
+    assert list(judges) == list(JUDGES)
+    assert judges["verifier"] == VerifierJudge(lenient=True, choices=True)
+    assert judges["pointwise"] == PointwiseJudge(lenient=True)
+
+
+def test_options_of_one_judge_win_over_those_of_all():
+    judges = {judge.name: judge for judge in build_all({"*": {"language": "zh"}, "verifier": {"language": "en"}})}
+    assert judges["verifier"] == VerifierJudge()
+    assert judges["pointwise"] == PointwiseJudge(language="zh")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"verifyer": {}}, "judge 'verifyer': there are verifier, "),
+        ({"*": {"leniant": True}}, "no judge has an option 'leniant' .got True"),
+        ({"math": {"lenient": True}}, "'math' has no option 'lenient'"),
+    ],
+)
+def test_wrong_options_by_judge_are_refused(options, words):
+    with pytest.raises(InputError, match=words):
+        build_all(options)
 
 
 def test_judges_import_nothing_heavy():

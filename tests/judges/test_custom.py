@@ -2,7 +2,7 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import ChatPrompt, Failure, FailureKind, Verdict
-from assay.judges import JudgeOptions, build_judge, content_hash, load_judge
+from assay.judges import build_judge, content_hash, load_judge
 
 POLITE = """
 name = "polite"
@@ -30,12 +30,12 @@ answer = "final"
 
 @pytest.fixture
 def load(tmp_path):
-    def make(text, options=None, **files):
-        for name, content in files.items():
+    def make(text, files=None, **options):
+        for name, content in (files or {}).items():
             (tmp_path / f"{name}.txt").write_text(content, encoding="utf-8")
         path = tmp_path / "judge.toml"
         path.write_text(text, encoding="utf-8")
-        return load_judge(path, options)
+        return load_judge(path, **options)
 
     return make
 
@@ -104,7 +104,7 @@ def test_only_what_the_prompt_shows_is_content(load, make_item):
 
 def test_a_prompt_file_is_found_beside_the_judge(load, make_item, make_draw):
     judge = load(
-        POLITE.replace("prompt =", "#").replace("parser", 'prompt_file = "p.txt"\nparser'), p="Polite?\n{answer}\n"
+        POLITE.replace("prompt =", "#").replace("parser", 'prompt_file = "p.txt"\nparser'), {"p": "Polite?\n{answer}\n"}
     )
     assert messages(judge, make_item("hi"), make_draw()) == [("user", "Polite?\nhi")]
 
@@ -119,7 +119,7 @@ def test_identity_follows_prompt_labels_and_options(load):
         POLITE.replace('"polite"', '"kind"'),
     ]
     assert len({load(text).identity for text in texts}) == len(texts)
-    assert load(POLITE, JudgeOptions(lenient=True)).identity == load(texts[4]).identity
+    assert load(POLITE, lenient=True).identity == load(texts[4]).identity
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_options_that_stand_in_the_file_are_refused_from_outside(load):
     with pytest.raises(InputError, match="no option 'mode'"):
-        load(RANKER, JudgeOptions(mode="0-1"))
+        load(RANKER, mode="0-1")
 
 
 def test_a_path_is_a_judge(tmp_path):

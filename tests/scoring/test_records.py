@@ -9,7 +9,7 @@ from assay.core.types import Draw
 from assay.data import COLUMNS, item_from_row, result_row, row_to_json
 from assay.engines.fake.config import FakeConfig
 from assay.engines.fake.engine import FakeEngine
-from assay.judges import JudgeOptions, build_judge
+from assay.judges import build_judge
 from assay.judges.base import Judge
 from assay.scoring.records import vote_rows
 from assay.scoring.scorer import Scorer
@@ -39,5 +39,5 @@ def test_a_row_can_be_read_again_without_engine_or_source() -> None:
     judged(build_judge("pointwise"), FakeConfig(default=boxed))
     judged(build_judge("pointwise"), FakeConfig(default="no box"))
     judged(build_judge("verifier"), FakeConfig(default="1"))
-    judged(build_judge("verifier", JudgeOptions(choices=True)), FakeConfig(choices={"1": 0.7, "0": 0.2}))
+    judged(build_judge("verifier", choices=True), FakeConfig(choices={"1": 0.7, "0": 0.2}))
     judged(build_judge("verifier"), FakeConfig(default="1", faults={"truncated": 1.0}))

@@ -7,7 +7,7 @@ import pytest
 from assay.core.deadline import Deadline
 from assay.core.errors import GenerationError, InputError
 from assay.core.types import Failure, FailureKind, SamplingParams, Verdict
-from assay.judges import JudgeOptions, build_judge
+from assay.judges import build_judge
 from assay.scoring.cache import VerdictCache
 from assay.scoring.judgment import Judgment
 from assay.scoring.policy import ScoringPolicy
@@ -215,7 +215,7 @@ def test_weights_that_change_in_the_middle_of_a_call_are_recorded_as_they_were()
 
 
 def test_another_parser_reads_the_same_texts() -> None:
-    strict, lenient = build_judge("pointwise"), build_judge("pointwise", JudgeOptions(lenient=True))
+    strict, lenient = build_judge("pointwise"), build_judge("pointwise", lenient=True)
     assert strict.identity != lenient.identity
     assert strict.asks == lenient.asks
     engine = ScriptEngine(lambda _: "Scores: \\boxed{7; 5}")

@@ -15,7 +15,7 @@ from assay.core.deadline import Deadline
 from assay.core.errors import AssayError, GenerationError
 from assay.core.types import Completion, FailureKind, FinishReason, Request
 from assay.engines.base import Capability, Delta, EngineHealth, EngineInfo, Tag
-from assay.judges import JudgeOptions, build_judge
+from assay.judges import build_judge
 from assay.scoring.recorder import Recorder
 from assay.scoring.scorer import Scorer
 from assay.service.app import create_app
@@ -153,7 +153,7 @@ def make_app(
     hub = Hub(
         instances=instances,
         rules=None if rules is None else Scorer(rules, instance="rules", recorder=recorder),
-        judges={name: build_judge(name, JudgeOptions()) for name in ("verifier", "pointwise", "math")},
+        judges={name: build_judge(name) for name in ("verifier", "pointwise", "math")},
     )
     return create_app(hub, ServiceSettings(**settings))
 

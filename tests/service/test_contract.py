@@ -71,7 +71,7 @@ from assay.engines.fake.config import FakeConfig
 from assay.engines.fake.engine import FakeEngine
 from assay.engines.pool.config import PoolConfig
 from assay.engines.pool.engine import PoolEngine
-from assay.judges import JudgeOptions, build_judge
+from assay.judges import build_judge
 from assay.scoring.scorer import Scorer
 from assay.service.app import create_app
 from assay.service.assemble import ServeConfig, assemble
@@ -196,7 +196,7 @@ def test_a_seed_does_not_depend_on_the_replica() -> None:
     """The same judgment on two replicas at once: equal seeds, so equal texts."""
     replicas = [Listening(), Listening()]
     pool = PoolEngine(PoolConfig(size=2), replicas.__getitem__)
-    judges = {"verifier": build_judge("verifier", JudgeOptions())}
+    judges = {"verifier": build_judge("verifier")}
     app = create_app(Hub(instances={"__default__": Scorer(pool, deduplicate=False)}, judges=judges), ServiceSettings())
 
     async def run() -> None:

@@ -7,7 +7,7 @@ import asyncio
 from assay.client import GenRMClient
 from assay.engines.fake.config import FakeConfig
 from assay.engines.fake.engine import FakeEngine
-from assay.judges import JudgeOptions, build_judge
+from assay.judges import build_judge
 from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 from assay.service.app import create_app
@@ -24,7 +24,7 @@ N = 300
 
 async def outcomes() -> list[str]:
     scorer = Scorer(FakeEngine(FAULTS), policy=ScoringPolicy(reask=0))
-    hub = Hub(instances={"__default__": scorer}, judges={"verifier": build_judge("verifier", JudgeOptions())})
+    hub = Hub(instances={"__default__": scorer}, judges={"verifier": build_judge("verifier")})
     settings = ServiceSettings(port=0, drain_s=1)
     items = [ItemBody(prompt="2+2?", candidates=[f"Answer: {n}"], reference="4") for n in range(N)]
     async with running(create_app(hub, settings), settings) as url, GenRMClient(url, timeout_s=20) as client:

@@ -22,7 +22,7 @@ from assay.engines.fake.config import FakeConfig
 from assay.engines.fake.engine import FakeEngine
 from assay.engines.rule.config import RuleConfig
 from assay.engines.rule.engine import RuleEngine
-from assay.judges import JudgeOptions, build_all
+from assay.judges import build_all
 from assay.scoring.scorer import Scorer
 from assay.service.app import create_app
 from assay.service.hub import Hub
@@ -55,7 +55,7 @@ def app_of_fakes() -> FastAPI:
     steady = FakeEngine(FakeConfig(replies=("1", "0", "\\boxed{7}", "\\boxed{0.5, 3}\ud800"), context_len=40))
     faulty = FakeEngine(FakeConfig(replies=("1", "0"), faults=FAULTS, retry_after_s=0))
     instances = {"steady": Scorer(steady, instance="steady"), "faulty": Scorer(faulty, instance="faulty")}
-    judges = {judge.name: judge for judge in build_all(JudgeOptions())}
+    judges = {judge.name: judge for judge in build_all()}
     hub = Hub(instances=instances, rules=Scorer(RuleEngine(RuleConfig()), instance="rules"), judges=judges)
     return create_app(hub, ServiceSettings(deadline_s=20))
 

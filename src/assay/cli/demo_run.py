@@ -17,7 +17,7 @@ from assay.core import log
 from assay.core.types import Item
 from assay.data import ResultRow, read_results
 from assay.data.demo import load_demo
-from assay.judges import Judge, JudgeOptions, build_judge
+from assay.judges import Judge, build_judge
 from assay.report.html import write_report
 from assay.report.summary import summarise
 from assay.report.tables import print_summary
@@ -41,7 +41,7 @@ def run_demo(flags: DemoFlags) -> None:
     items = load_demo()[:limit]
     answers = sum(item.n for item in items)
     console.print(f"[bold]Assay[/]: {len(items)} questions with {answers} answers, two judges, one service")
-    judges = (build_judge("math"), build_judge("verifier", JudgeOptions(choices=True)))
+    judges = (build_judge("math"), build_judge("verifier", choices=True))
     rows: list[ResultRow] = []
     with _service(out) as url:
         for judge in judges:

@@ -15,7 +15,7 @@ from assay.core.errors import InputError
 from assay.core.types import SamplingParams
 from assay.data import EXPORTS, FieldMap, Items, Need, ResultRow, load_items, read_results, write_jsonl
 from assay.engines.catalog import build_engine, engine_config
-from assay.judges import Judge, JudgeOptions, build_judge
+from assay.judges import Judge, build_judge
 from assay.report.agreement import disagreements
 from assay.report.html import write_report
 from assay.report.summary import summarise
@@ -81,8 +81,10 @@ async def _run(flags: JudgeFlags, job: Job, progress: Progress, result: JobResul
 
 
 def _judge(flags: JudgeFlags) -> Judge:
-    said = {"choices": flags.choices, "lenient": flags.lenient, "language": flags.language, "mode": flags.mode}
-    return build_judge(flags.judge, checked(JudgeOptions, **said))
+    shorthands = {"choices": flags.choices, "lenient": flags.lenient, "language": flags.language, "mode": flags.mode}
+    # A flag at its default says nothing, so that a judge without that option can be asked for.
+    said = {name: value for name, value in shorthands.items() if value != JudgeFlags.model_fields[name].default}
+    return build_judge(flags.judge, **said, **flags.judge_options)
 
 
 def _needs(flags: JudgeFlags) -> tuple[Need, ...]:

@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from assay.core.config import Config, explain
 from assay.core.errors import InputError
 from assay.core.types import Candidate, Completion, Draw, Item, Message, Outcome, Verdict
-from assay.judges import JudgeOptions, build_judge
+from assay.judges import build_judge
 
 
 class ParseLine(Config):
@@ -50,7 +50,9 @@ def parse(flags: ParseFlags) -> None:
 
 def read(line: ParseLine, judge: str, lenient: bool) -> Outcome:
     """What ``judge`` reads in a text, candidates shown in their own order."""
-    options = JudgeOptions.model_validate({"lenient": lenient} | ({"mode": line.mode} if line.mode else {}))
+    options: dict[str, object] = {"lenient": True} if lenient else {}
+    if line.mode not in (None, "1-10"):
+        options["mode"] = line.mode
     item = Item(
         id="line",
         messages=(Message(role="user", content=""),),
@@ -58,7 +60,7 @@ def read(line: ParseLine, judge: str, lenient: bool) -> Outcome:
         reference="",
     )
     draw = Draw(vote=0, seed=0, order=tuple(range(line.n)))
-    return build_judge(judge, options).read(item, draw, [Completion(request_id="line", text=line.text)])
+    return build_judge(judge, **options).read(item, draw, [Completion(request_id="line", text=line.text)])
 
 
 def _answer(outcome: Outcome) -> dict[str, Any]:

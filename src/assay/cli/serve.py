@@ -48,6 +48,8 @@ class ServeFlags(Config):
     """JSON: more options of the engine, e.g. base_url."""
     judge: tuple[str, ...] = ()
     """TOML file of a judge of your own to offer by name; repeatable."""
+    judge_options: JsonObject = Field(default_factory=dict)
+    """JSON: {judge: {option: value}} of the built-in judges; the judge "*" is all of them, as far as they have it."""
     choices: Annotated[bool, typer.Option("--choices")] = False
     """The verifier reads the probabilities of its labels instead of a text."""
     lenient: Annotated[bool, typer.Option("--lenient")] = False
@@ -108,8 +110,9 @@ def serve(flags: ServeFlags) -> None:
         engine_options=_engine_options(flags),
         processes=flags.processes,
         pool=flags.pool,
-        judge_options={"choices": flags.choices, "lenient": flags.lenient, "language": flags.language},
+        judge_options=_judge_options(flags),
         judge_files=flags.judge,
+        lenient=flags.lenient,
         policy={"reask": flags.reask},
         cache=flags.cache,
         record=flags.record,
@@ -137,6 +140,15 @@ def _on_ray(flags: ServeFlags, config: ServeConfig, settings: ServiceSettings) -
         log_level=flags.log_level,
     )
     serve_on_ray(config, settings, ray)
+
+
+def _judge_options(flags: ServeFlags) -> dict[str, dict[str, Any]]:
+    """What ``--judge-options`` says, over the flags, which are short for options of all judges."""
+    shorthands = {"choices": flags.choices, "lenient": flags.lenient, "language": flags.language}
+    own = flags.judge_options.get("*", {})
+    if not isinstance(own, dict):
+        return flags.judge_options  # whoever takes it says what is wrong with it
+    return {**flags.judge_options, "*": {**shorthands, **own}}
 
 
 def _engine_options(flags: ServeFlags) -> dict[str, Any]:

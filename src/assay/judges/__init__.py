@@ -6,106 +6,82 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+from assay.core.config import Config
 from assay.core.errors import InputError
 
 from .base import Judge, content_hash
-from .options import JudgeOptions
+from .custom import CustomJudge
+from .math_rule import MathConfig, MathJudge
+from .options import EVERY, checked_options, options_by_judge
 from .parts import join, parts
+from .pointwise import PointwiseConfig, PointwiseJudge
+from .spec import load_spec
+from .verifier import VerifierConfig, VerifierJudge
 
-__all__ = [
-    "JUDGES",
-    "OPTIONS",
-    "Judge",
-    "JudgeOptions",
-    "build_all",
-    "build_judge",
-    "content_hash",
-    "join",
-    "load_judge",
-    "parts",
-]
+__all__ = ["EVERY", "JUDGES", "Judge", "build_all", "build_judge", "content_hash", "join", "load_judge", "parts"]
 
 
-OPTIONS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """A judge that comes with the package: its options, and what makes it of them."""
+
+    options: type[Config]
+    make: Callable[..., Judge]
+
+
+JUDGES: Mapping[str, BuiltIn] = MappingProxyType(
     {
-        "verifier": ("lenient", "choices", "min_mass", "labels", "language"),
-        "pointwise": ("lenient", "mode", "reference", "language"),
-        "math": (),
+        "verifier": BuiltIn(VerifierConfig, VerifierJudge),
+        "pointwise": BuiltIn(PointwiseConfig, PointwiseJudge),
+        "math": BuiltIn(MathConfig, MathJudge),
     }
 )
-"""The options that each built-in judge has."""
+"""The built-in judges."""
 
 
-def build_all(options: JudgeOptions) -> tuple[Judge, ...]:
-    """Every built-in judge, each with those of the options that it has."""
-    return tuple(build_judge(name, options.of(known)) for name, known in OPTIONS.items())
+def build_all(said: Mapping[str, Mapping[str, object]] | None = None) -> tuple[Judge, ...]:
+    """Every built-in judge, with its options in ``said`` by its name, and those under ``*`` that it has.
+
+    Raises:
+        InputError: an unknown judge, an option that it does not have, a wrong value.
+    """
+    options = options_by_judge({name: judge.options for name, judge in JUDGES.items()}, said or {})
+    return tuple(build_judge(name, **options[name]) for name in JUDGES)
 
 
-def build_judge(name: str, options: JudgeOptions | None = None) -> Judge:
+def build_judge(name: str, /, **options: object) -> Judge:
     """The judge called ``name``: a key of ``JUDGES``, or the path of a TOML file (ends in ``.toml``).
 
     Raises:
-        InputError: unknown name, an option that the judge does not have, or a file that is wrong.
+        InputError: unknown name, an option that the judge does not have, a wrong value, or a file that is wrong.
     """
-    options = options or JudgeOptions()
     if name.endswith(".toml"):
-        return load_judge(name, options)
-    build = JUDGES.get(name)
-    if build is None:
+        return load_judge(name, **options)
+    judge = JUDGES.get(name)
+    if judge is None:
         raise InputError(f"unknown judge {name!r}; there are {', '.join(JUDGES)}, or the path of a .toml file")
-    return build(options)
+    return judge.make(**dict(checked_options(name, judge.options, options)))
 
 
-def load_judge(path: str | Path, options: JudgeOptions | None = None) -> Judge:
+class FileOptions(Config):
+    """What can be said from outside about the judge of a file; all else stands in the file."""
+
+    lenient: bool = False
+    """Forgive how a verdict is written, also where the file does not say so."""
+
+
+def load_judge(path: str | Path, /, **options: object) -> Judge:
     """The judge in a TOML file; ``lenient`` can be turned on from outside, all else stands in the file.
 
     Raises:
         InputError: the file is wrong (the message names file, key and value), or another option is set.
     """
-    from .custom import CustomJudge
-    from .spec import load_spec
-
-    options = options or JudgeOptions()
-    options.only(str(path), "lenient")
+    said = checked_options(str(path), FileOptions, options)
     spec, prompt = load_spec(Path(path))
-    if options.lenient:
+    if said.lenient:
         spec = spec.model_copy(update={"lenient": True})
     return CustomJudge(spec=spec, prompt=prompt)
-
-
-def _verifier(options: JudgeOptions) -> Judge:
-    from .verifier import VerifierJudge
-
-    options.only("verifier", *OPTIONS["verifier"])
-    return VerifierJudge(
-        lenient=options.lenient,
-        choices=options.choices,
-        min_mass=options.min_mass,
-        labels=options.labels,
-        language=options.language,
-    )
-
-
-def _pointwise(options: JudgeOptions) -> Judge:
-    from .pointwise import PointwiseJudge
-
-    options.only("pointwise", *OPTIONS["pointwise"])
-    return PointwiseJudge(
-        lenient=options.lenient, mode=options.mode, reference=options.reference, language=options.language
-    )
-
-
-def _math(options: JudgeOptions) -> Judge:
-    from .math_rule import MathJudge
-
-    options.only("math", *OPTIONS["math"])
-    return MathJudge()
-
-
-JUDGES: Mapping[str, Callable[[JudgeOptions], Judge]] = MappingProxyType(
-    {"verifier": _verifier, "pointwise": _pointwise, "math": _math}
-)
-"""The built-in judges; each module is imported when its judge is built."""

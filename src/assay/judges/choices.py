@@ -7,8 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Annotated, TypeAlias
+
+from pydantic import Field
 
 from assay.core.types import Completion, Failure, FailureKind, Outcome, Verdict
+
+MinMass: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+"""An option: the least common probability of the labels."""
 
 
 def read_choice(completions: Sequence[Completion], labels: Mapping[str, float], min_mass: float) -> Outcome:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from assay.core.config import Config
 from assay.core.types import Completion, Draw, Item, Json, Outcome, Reduce, Request, RulePrompt
 
 from .extract import math_answer
@@ -18,6 +19,10 @@ from .scores import parse_label
 from .template import need_candidates, need_reference
 
 _SCORES = {"1": 1.0, "0": 0.0}
+
+
+class MathConfig(Config):
+    """The rule has no options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

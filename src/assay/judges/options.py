@@ -1,52 +1,57 @@
-"""``JudgeOptions``: what a command line, a service or a recipe may say about a built-in judge.
+"""The options of a judge: every judge has a small ``Config`` of its own, and here what was said is checked against it.
 
-Owns: the options and the refusal of those that a judge does not have. Does not own: what they mean (each judge).
+Owns: the refusal of options that a judge does not have, and the options that are meant for all judges at once. Does not
+own: what options there are and what they mean (each judge).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Annotated
+from collections.abc import Mapping
+from typing import TypeVar
 
-from pydantic import Field
+from pydantic import ValidationError
 
-from assay.core.config import Config
+from assay.core.config import Config, explain
 from assay.core.errors import InputError
 
-from .scores import Mode
-from .shield import Language
+C = TypeVar("C", bound=Config)
+
+EVERY = "*"
+"""In options by judge: those of all judges; each one takes those that it has."""
 
 
-class JudgeOptions(Config):
-    """Options of judges. One that is not at its default is refused by a judge that does not have it."""
+def checked_options(judge: str, kind: type[C], said: Mapping[str, object]) -> C:
+    """``said`` as the configuration of the judge.
 
-    lenient: bool = False
-    """Forgive how a verdict is written (bold, full-width digits, ...); such verdicts are flagged."""
-    choices: bool = False
-    """Read the log-probs of the labels instead of a text."""
-    min_mass: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """With ``choices``: the least common probability of the labels; below it the verdict is refused."""
-    labels: tuple[str, str] = ("1", "0")
-    """The replies of the verifier for a match and for no match."""
-    mode: Mode = "1-10"
-    """The scale of the pointwise judge; ``0-1`` judges a single candidate."""
-    reference: bool = True
-    """Show the item's reference to the pointwise judge, where the item has one."""
-    language: Language = "en"
-    """The language of the judge's prompt."""
+    Raises:
+        InputError: names the judge, the option, its value, and the options that there are.
+    """
+    for key, value in said.items():
+        if key not in kind.model_fields:
+            has = f"it has {', '.join(kind.model_fields)}" if kind.model_fields else "it has no options"
+            raise InputError(f"judge {judge!r} has no option {key!r} (got {value!r}); {has}")
+    try:
+        return kind.model_validate(dict(said))
+    except ValidationError as error:
+        raise InputError(f"judge {judge!r}: {explain(error)}") from error
 
-    def of(self, known: Collection[str]) -> JudgeOptions:
-        """These options without those that are not among ``known``."""
-        return JudgeOptions(**{key: value for key, value in self.model_dump().items() if key in known})
 
-    def only(self, judge: str, *known: str) -> None:
-        """Refuse what is set but not among the ``known`` options of ``judge``.
+def options_by_judge(
+    kinds: Mapping[str, type[Config]], said: Mapping[str, Mapping[str, object]]
+) -> dict[str, dict[str, object]]:
+    """The options of each judge of ``kinds``: those said for ``*`` that it has, and over them its own.
 
-        Raises:
-            InputError: names the option, its value and the options that there are.
-        """
-        for key, field in type(self).model_fields.items():
-            value: object = self.model_dump()[key]
-            if key not in known and value != field.default:
-                has = f"it has {', '.join(known)}" if known else "it has no options"
-                raise InputError(f"judge {judge!r} has no option {key!r} (got {value!r}); {has}")
+    Raises:
+        InputError: there is no such judge, or no judge has an option said for all of them.
+    """
+    for name in said:
+        if name != EVERY and name not in kinds:
+            raise InputError(f"options of judge {name!r}: there are {', '.join(kinds)}, and {EVERY!r} for all of them")
+    for key, value in said.get(EVERY, {}).items():
+        if not any(key in kind.model_fields for kind in kinds.values()):
+            raise InputError(f"no judge has an option {key!r} (got {value!r})")
+    return {
+        name: {key: value for key, value in said.get(EVERY, {}).items() if key in kind.model_fields}
+        | dict(said.get(name, {}))
+        for name, kind in kinds.items()
+    }

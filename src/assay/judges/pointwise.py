@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from assay.core.config import Config
 from assay.core.errors import InputError
 from assay.core.types import Completion, Draw, Item, Json, Outcome, Reduce, Request, Verdict
 
@@ -20,6 +21,19 @@ from .shield import Language, block, conversation_block
 from .template import conversation, fill, load_prompt, need_candidates
 
 _FILES = ("multi", "single", "binary", "criteria", "reference")
+
+
+class PointwiseConfig(Config):
+    """Options of the pointwise judge."""
+
+    lenient: bool = False
+    """Forgive how a verdict is written (bold, full-width digits, ...); such verdicts are flagged."""
+    mode: Mode = "1-10"
+    """The scale; ``0-1`` judges a single candidate."""
+    reference: bool = True
+    """Show the item's reference, where the item has one."""
+    language: Language = "en"
+    """The language of the prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

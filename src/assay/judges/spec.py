@@ -14,6 +14,7 @@ from pydantic import Field, FiniteFloat, StringConstraints, ValidationError
 from assay.core.config import Config, explain
 from assay.core.errors import InputError
 
+from .choices import MinMass
 from .scores import Mode
 from .template import placeholders
 
@@ -47,7 +48,7 @@ class JudgeSpec(Config):
     """Forgive how a verdict is written (bold, full-width digits, ...); such verdicts are flagged."""
     choices: bool = False
     """Read the log-probs of the labels instead of a text."""
-    min_mass: Annotated[float, Field(ge=0, le=1)] = 0.1
+    min_mass: MinMass = 0.1
     """With ``choices``: the least common probability of the labels; below it the verdict is refused."""
     answer: Literal["whole", "final"] = "whole"
     """What is shown of a candidate: all, or what stands after its last ``Answer:`` (else its last 300 characters)."""

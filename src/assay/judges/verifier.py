@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from assay.core.config import Config
 from assay.core.errors import InputError
 from assay.core.types import Completion, Draw, Item, Json, Outcome, Reduce, Request
 
-from .choices import read_choice
+from .choices import MinMass, read_choice
 from .extract import final_answer
 from .identity import identify
 from .reply import read_reply
@@ -20,6 +21,21 @@ from .request import ask
 from .scores import parse_label
 from .shield import Language, block
 from .template import fill, load_prompt, need_candidates, need_question, need_reference
+
+
+class VerifierConfig(Config):
+    """Options of the verifier."""
+
+    lenient: bool = False
+    """Forgive how a verdict is written (bold, full-width digits, ...); such verdicts are flagged."""
+    choices: bool = False
+    """Read the log-probs of the labels instead of a text."""
+    min_mass: MinMass = 0.1
+    """With ``choices``: the least common probability of the labels; below it the verdict is refused."""
+    labels: tuple[str, str] = ("1", "0")
+    """The replies for a match and for no match."""
+    language: Language = "en"
+    """The language of the prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

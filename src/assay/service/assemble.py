@@ -19,7 +19,7 @@ from assay.engines.base import Engine
 from assay.engines.catalog import build_engine, engine_config
 from assay.engines.instances import Kind, instance_engine
 from assay.engines.pool.config import PoolConfig
-from assay.judges import Judge, JudgeOptions, build_all, build_judge
+from assay.judges import Judge, build_all, load_judge
 from assay.scoring.cache import VerdictCache
 from assay.scoring.policy import ScoringPolicy
 from assay.scoring.recorder import Recorder
@@ -45,11 +45,14 @@ class ServeConfig(Config):
     pool: PoolConfig = PoolConfig()
     """How the replicas of an instance are watched and routed to."""
 
-    judge_options: JudgeOptions = JudgeOptions()
-    """Options of the built-in judges; each judge takes those that it has."""
+    judge_options: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
+    """Options of the built-in judges by the judge's name; those of ``*`` are for all of them that have such options."""
 
     judge_files: tuple[str, ...] = ()
     """TOML files of judges of your own, offered under their names."""
+
+    lenient: bool = False
+    """Read those judges leniently, whatever their files say."""
 
     policy: ScoringPolicy = ScoringPolicy()
     cache: Path | None = None
@@ -103,4 +106,4 @@ def _engine(config: ServeConfig, spec: InstanceSpec, first_gpu: int) -> Engine:
 def _judges(config: ServeConfig) -> Iterable[Judge]:
     yield from build_all(config.judge_options)
     for path in config.judge_files:
-        yield build_judge(path, JudgeOptions(lenient=config.judge_options.lenient))
+        yield load_judge(path, lenient=config.lenient)
