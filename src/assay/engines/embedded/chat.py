@@ -54,6 +54,20 @@ class Renderer:
             return prompt.token_ids
         raise _bad(f"an embedded model does not answer rules (got {prompt.rule!r}); use the rule engine")
 
+    def whole_ids(self, prompt: ChatPrompt | TokenPrompt, template_kwargs: Mapping[str, Any]) -> tuple[int, ...]:
+        """The token ids of a conversation that ends with its last turn: nothing is to be generated. Raises as ``ids``.
+
+        Raises:
+            GenerationError: also where the chat template leaves the last turn out.
+        """
+        if isinstance(prompt, TokenPrompt):
+            return self.ids(prompt, template_kwargs)
+        text = self._render(prompt.messages, template_kwargs, generation=False)
+        last = prompt.messages[-1].text.strip() if prompt.messages else ""
+        if last not in text:
+            raise _bad("the chat template leaves out (a part of) the last turn, so it could not be scored")
+        return self._without_doubled_bos(self._encode(text))
+
     def reply_ids(self, text: str) -> tuple[int, ...]:
         """The token ids of a reply, as they follow a generation prompt.
 
@@ -75,7 +89,9 @@ class Renderer:
         # A template writes its special tokens itself; adding them again would double BOS.
         return tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def _render(self, messages: Sequence[Message], template_kwargs: Mapping[str, Any]) -> str:
+    def _render(
+        self, messages: Sequence[Message], template_kwargs: Mapping[str, Any], *, generation: bool = True
+    ) -> str:
         from jinja2 import TemplateError
 
         if not self.has_template:
@@ -85,7 +101,7 @@ class Renderer:
         turns = [{"role": m.role, "content": _text(m)} for m in messages]
         try:
             text = self._tokenizer.apply_chat_template(
-                turns, tokenize=False, add_generation_prompt=True, **dict(template_kwargs)
+                turns, tokenize=False, add_generation_prompt=generation, **dict(template_kwargs)
             )
         except (TemplateError, TypeError, ValueError, KeyError) as error:
             roles = [m.role for m in messages]

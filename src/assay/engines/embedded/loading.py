@@ -12,7 +12,7 @@ import torch
 
 from assay.core.errors import InputError, StartError
 
-from .config import EmbeddedConfig
+from .config import EmbeddedConfig, Placement
 from .forward import Runner
 from .kv import KvShape
 from .probe import adopt
@@ -42,14 +42,14 @@ class Loaded:
     """The model in main memory, while its weights are off CUDA."""
 
 
-def pick_device(config: EmbeddedConfig) -> torch.device:
+def pick_device(config: Placement) -> torch.device:
     """The device to use; StartError where CUDA is asked for and absent."""
     if config.device == "cuda" and not torch.cuda.is_available():
         raise StartError("device 'cuda' was asked for and there is no CUDA device; fix: device auto or cpu")
     return torch.device("cuda" if config.device != "cpu" and torch.cuda.is_available() else "cpu")
 
 
-def pick_dtype(config: EmbeddedConfig, device: torch.device) -> torch.dtype:
+def pick_dtype(config: Placement, device: torch.device) -> torch.dtype:
     """float32 on the CPU (bf16 matrix products are far slower there), bfloat16 on CUDA, unless told otherwise."""
     if config.dtype == "auto":
         return torch.bfloat16 if device.type == "cuda" else torch.float32
@@ -65,7 +65,7 @@ def load(config: EmbeddedConfig) -> Loaded:
     device = pick_device(config)
     dtype = pick_dtype(config, device)
     path = find_model(config.model, with_code=config.trust_remote_code)
-    with _explained(config.model, path):
+    with explained(config.model, path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), trust_remote_code=config.trust_remote_code)
     model = load_model(config, path, device, dtype)
     # Models without a table of positions name no limit.
@@ -93,7 +93,7 @@ def load_model(config: EmbeddedConfig, path: Path, device: torch.device, dtype: 
     """The model in ``path`` with all of its weights, in evaluation mode."""
     from transformers import AutoModelForCausalLM
 
-    with _explained(config.model, path), _no_progress_bars():
+    with explained(config.model, path), no_progress_bars():
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             str(path), dtype=dtype, output_loading_info=True, trust_remote_code=config.trust_remote_code
         )
@@ -133,7 +133,8 @@ def _end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
 
 
 @contextmanager
-def _explained(name: str, path: Path) -> Generator[None]:
+def explained(name: str, path: Path) -> Generator[None]:
+    """What goes wrong in transformers while it reads a model becomes a StartError that names the model."""
     from safetensors import SafetensorError
 
     try:
@@ -144,7 +145,8 @@ def _explained(name: str, path: Path) -> Generator[None]:
 
 
 @contextmanager
-def _no_progress_bars() -> Generator[None]:
+def no_progress_bars() -> Generator[None]:
+    """Transformers reads weights without drawing a bar for it."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
