@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import threading
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -21,7 +21,7 @@ import pyarrow as pa
 from assay.core.errors import OutputError
 from assay.data import COLUMNS, ResultRow, row_to_json
 
-from .journal import Journal, read_journal, seal
+from .journal import Journal, load_writer, read_journal, seal
 from .records import GENERATIONS
 
 log = logging.getLogger(__name__)
@@ -45,12 +45,14 @@ class Recorder:
         self.folder = folder
         self.dropped = 0
         self.error: str | None = None
-        # The first array imports what Arrow knows of pandas, where that is installed: 50 MB and a second, better now
-        # than when the first file is full and requests run.
-        pa.array([])
+        # Sealing 50,000 rows takes about a second: in one thread, so that no request waits for it. What it needs is
+        # loaded now, better than when the first file is full and requests run.
+        self._sealing = ThreadPoolExecutor(1, thread_name_prefix="recorder seal")
+        for columns in _KINDS.values():
+            self._sealing.submit(load_writer, columns).result()
         _seal_leftovers(folder)
-        self._judgments = _Stream(folder, "judgments", row_to_json, rows_per_file, self._drop)
-        self._generations = _Stream(folder, "generations", _as_it_is, rows_per_file, self._drop)
+        self._judgments = _Stream(folder, "judgments", row_to_json, rows_per_file, self._drop, self._sealing)
+        self._generations = _Stream(folder, "generations", _as_it_is, rows_per_file, self._drop, self._sealing)
 
     def append(self, row: ResultRow) -> None:
         """Record a vote; never blocks, never raises."""
@@ -64,6 +66,7 @@ class Recorder:
         """Write and seal what is left."""
         self._judgments.close()
         self._generations.close()
+        self._sealing.shutdown()
 
     def _drop(self, error: OutputError) -> None:
         self.dropped += 1
@@ -82,6 +85,7 @@ class _Stream(Generic[T]):
         encode: Callable[[T], Mapping[str, Any]],
         rows_per_file: int,
         drop: Callable[[OutputError], None],
+        sealing: Executor,
     ) -> None:
         self._prefix = folder / f"{kind}-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
         self._encode = encode
@@ -89,7 +93,7 @@ class _Stream(Generic[T]):
         self._drop = drop
         self._number = 0
         self._count = 0
-        self._sealing: list[threading.Thread] = []
+        self._sealing = sealing
         self._journal = self._open()
 
     def append(self, row: T) -> None:
@@ -104,8 +108,6 @@ class _Stream(Generic[T]):
 
     def close(self) -> None:
         self._finish(self._journal)
-        for thread in self._sealing:
-            thread.join()
 
     def _open(self) -> Journal[T]:
         self._number += 1
@@ -119,10 +121,7 @@ class _Stream(Generic[T]):
         except OutputError as error:
             self._drop(error)
             return
-        # Sealing 50,000 rows takes about a second: in a thread, so that no request waits for it.
-        thread = threading.Thread(target=self._finish, args=(full,), name="recorder seal")
-        self._sealing = [t for t in self._sealing if t.is_alive()] + [thread]
-        thread.start()
+        self._sealing.submit(self._finish, full).add_done_callback(_tell)
 
     def _finish(self, journal: Journal[T]) -> None:
         try:
@@ -132,6 +131,11 @@ class _Stream(Generic[T]):
             self._drop(error)
         # Arrow keeps what it has freed; the next file is a long way off.
         pa.default_memory_pool().release_unused()
+
+
+def _tell(sealed: Future[None]) -> None:
+    if error := sealed.exception():
+        log.error("a journal of the flight recorder was left unsealed", exc_info=error)
 
 
 def _as_it_is(row: dict[str, Any]) -> dict[str, Any]:
