@@ -35,6 +35,7 @@ from assay.core.stats import percentile
 from assay.core.types import Completion, Request
 from assay.engines.base import EngineHealth, EngineInfo
 from assay.judges import build_judge
+from assay.scoring.cache import VerdictCache
 from assay.scoring.recorder import Recorder
 from assay.scoring.scorer import Scorer
 from assay.service.app import create_app
@@ -81,8 +82,8 @@ def bare_app() -> FastAPI:
     return app
 
 
-def assay_app(folder: Path) -> FastAPI:
-    scorer = Scorer(NoOpEngine(), recorder=Recorder(folder))
+def assay_app(folder: Path, cache: VerdictCache | None = None) -> FastAPI:
+    scorer = Scorer(NoOpEngine(), cache=cache, recorder=Recorder(folder))
     judges = {"verifier": build_judge("verifier")}
     return create_app(Hub(instances={"__default__": scorer}, judges=judges), ServiceSettings())
 
@@ -196,7 +197,8 @@ def serve(kind: str) -> None:
     """The server process: either app, same socket, same uvicorn settings."""
     listener = bind("127.0.0.1", 0)
     with tempfile.TemporaryDirectory() as folder:
-        app = bare_app() if kind == "bare" else assay_app(Path(folder))
+        cache = VerdictCache() if kind == "cached" else None
+        app = bare_app() if kind == "bare" else assay_app(Path(folder), cache)
         print(listener.getsockname()[1], flush=True)
         uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run(sockets=[listener])
 
@@ -243,7 +245,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=1.0, help="length of a round")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--concurrency", type=int, nargs="+", default=[1, 16, 64, 256])
-    parser.add_argument("--serve", choices=["bare", "assay"], help=argparse.SUPPRESS)
+    parser.add_argument("--serve", choices=["bare", "assay", "cached"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(options.serve)

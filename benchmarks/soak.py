@@ -1,6 +1,6 @@
 """Soak: the memory of the service over 200,000 requests, a fifth of the time judgments, all recorded.
 
-    python benchmarks/soak.py [--requests 200000] [--warm-up 20000] [--concurrency 32]
+    python benchmarks/soak.py [--requests 200000] [--warm-up 20000] [--concurrency 32] [--cache]
 
 The engine answers at once; uvicorn, the flight recorder (into a folder that is removed afterwards) and every counter
 are those of ``assay serve``, and no two requests are alike. Exit status 1 when the process holds over 2 % more at the
@@ -57,10 +57,10 @@ class Soaked:
 
 
 @contextmanager
-def service() -> Generator[tuple[int, int]]:
+def service(kind: str) -> Generator[tuple[int, int]]:
     """The service in a process of its own; gives port and process id."""
     script = os.path.join(os.path.dirname(__file__), "service_overhead.py")
-    command = [sys.executable, script, "--serve", "assay"]
+    command = [sys.executable, script, "--serve", kind]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, env=os.environ | {"OMP_NUM_THREADS": "1"}
     ) as process:
@@ -107,8 +107,9 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=200_000)
     parser.add_argument("--warm-up", type=int, default=20_000, help="requests before memory is first looked at")
     parser.add_argument("--concurrency", type=int, default=32)
+    parser.add_argument("--cache", action="store_true", help="with the verdict cache, which grows until it is full")
     options = parser.parse_args()
-    with service() as (port, pid):
+    with service("cached" if options.cache else "assay") as (port, pid):
         found = asyncio.run(soak(port, pid, options))
     show(found)
     sys.exit(1 if found.growth > GROWTH else 0)

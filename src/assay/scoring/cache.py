@@ -28,6 +28,9 @@ log = logging.getLogger(__name__)
 _FORMAT = 2
 _BATCH = 256
 _BUSY_S = 30
+_ENTRY_BYTES = 600
+_TOKEN_BYTES = 70
+_ALTERNATIVE_BYTES = 170
 _TABLE = "CREATE TABLE IF NOT EXISTS texts (key TEXT PRIMARY KEY, completions TEXT NOT NULL) WITHOUT ROWID"
 
 Completions = tuple[Completion, ...]
@@ -49,7 +52,7 @@ def attempt_key(key: str, attempt: int) -> str:
 
 
 class VerdictCache:
-    """A bounded memory of recent texts, over an SQLite file that several processes may share (or over none).
+    """A memory of recent texts, bounded in bytes (estimated), over an SQLite file that several processes may share (or over none).
 
     Nothing here waits for a disk: a thread of its own writes, in batches. A file that fails (full disk) ends the
     writing, not the judging; ``error`` then says why.
@@ -58,12 +61,13 @@ class VerdictCache:
         OutputError: the file cannot be opened.
     """
 
-    def __init__(self, path: Path | None = None, *, memory_entries: int = 100_000) -> None:
+    def __init__(self, path: Path | None = None, *, memory_bytes: int = 128 << 20) -> None:
         self.hits = 0
         self.misses = 0
         self.error: str | None = None
         self._memory: OrderedDict[str, Completions] = OrderedDict()
-        self._memory_entries = memory_entries
+        self._memory_bytes = memory_bytes
+        self._held = 0
         self._reader = None if path is None else _open(path)
         self._queue: queue.SimpleQueue[tuple[str, Completions] | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
@@ -127,14 +131,28 @@ class VerdictCache:
         db.close()
 
     def _remember(self, key: str, completions: Completions) -> None:
+        self._held += _held(completions) - _held(self._memory.pop(key, None))
         self._memory[key] = completions
-        if len(self._memory) > self._memory_entries:
-            self._memory.popitem(last=False)
+        while self._held > self._memory_bytes and self._memory:
+            self._held -= _held(self._memory.popitem(last=False)[1])
 
     def _fail(self, error: sqlite3.Error) -> None:
         if self.error is None:
             self.error = str(error)
             log.error("the verdict cache works from memory only: %s", error)
+
+
+def _held(completions: Completions | None) -> int:
+    """About the bytes of memory that an entry takes: ids and log-probs, where there are some, take the most."""
+    if completions is None:
+        return 0
+    return _ENTRY_BYTES + sum(map(_held_by, completions))
+
+
+def _held_by(completion: Completion) -> int:
+    places = completion.top_logprobs or ()
+    tokens = max(len(completion.token_ids), len(completion.logprobs or ()))
+    return len(completion.text) + tokens * _TOKEN_BYTES + sum(map(len, places)) * _ALTERNATIVE_BYTES
 
 
 def _open(path: Path) -> sqlite3.Connection:
