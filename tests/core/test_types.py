@@ -46,6 +46,14 @@ def test_the_question_is_the_last_user_turn() -> None:
     assert item.only(1).candidates[0].text == "b"
 
 
+def test_a_grammar_that_is_said_replaces_the_other_kind_too() -> None:
+    schema = {"type": "object"}
+    below = SamplingParams(temperature=0.5, json_schema=schema)
+    assert SamplingParams(regex="1|0").over(below) == SamplingParams(temperature=0.5, regex="1|0")
+    assert SamplingParams(temperature=0.0).over(below) == SamplingParams(temperature=0.0, json_schema=schema)
+    assert SamplingParams(json_schema={}).over(SamplingParams(regex="1|0")) == SamplingParams(json_schema={})
+
+
 def test_usage_adds_up() -> None:
     total = Usage(calls=1, prompt_tokens=5) + Usage(calls=2, completion_tokens=7)
     assert total == Usage(calls=3, prompt_tokens=5, completion_tokens=7)

@@ -7,8 +7,13 @@ import pytest
 
 from assay.core.errors import GenerationError
 from assay.core.types import ChatPrompt, FailureKind, Message
+from assay.engines.fake.engine import FakeEngine
 from assay.scoring.journal import read_sealed
 from assay.scoring.recorder import Recorder
+from assay.scoring.scorer import Scorer
+from assay.service.app import create_app
+from assay.service.hub import Hub
+from assay.service.settings import ServiceSettings
 
 from .doubles import USER, Puppet, call, client_of, make_app, overflow, post
 
@@ -34,6 +39,20 @@ def test_the_engine_is_asked_what_the_request_says() -> None:
     )
     assert (request.sampling.temperature, request.sampling.max_new_tokens, request.sampling.top_p) == (0.2, 5, 1.0)
     assert request.n == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "more"),
+    [("/generate", {"sampling_params": {"regex": "1|0"}}), ("/v1/chat/completions", {"model": "m", "regex": "1|0"})],
+)
+def test_a_grammar_reaches_the_engine_and_one_that_cannot_apply_it_says_so(path: str, more: dict[str, object]) -> None:
+    engine = Puppet()
+    assert post(make_app({"m": engine}), path, {"messages": USER, **more}).status_code == 200
+    assert engine.requests[-1].sampling.regex == "1|0"
+    hub = Hub(instances={"m": Scorer(FakeEngine(), instance="m")})
+    reply = post(create_app(hub, ServiceSettings()), path, {"messages": USER, **more})
+    assert reply.status_code == 400
+    assert "the fake engine cannot constrain a reply by regex here" in reply.json()["error"]["message"]
 
 
 def test_a_text_cut_at_its_length_says_so_in_a_header() -> None:

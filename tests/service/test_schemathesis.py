@@ -53,7 +53,8 @@ CONTENTS = ["", "Is 4 the sum of 2 and 2?", "word " * 50, [{"type": "text", "tex
 
 def app_of_fakes() -> FastAPI:
     """One engine that answers, one that fails in every way that takes no time, and the rule engine."""
-    steady = FakeEngine(FakeConfig(replies=("1", "0", "\\boxed{7}", "\\boxed{0.5, 3}\ud800"), context_len=40))
+    replies = ("1", "0", "\\boxed{7}", "\\boxed{0.5, 3}\ud800")
+    steady = FakeEngine(FakeConfig(replies=replies, context_len=40, grammars=True))
     faulty = FakeEngine(FakeConfig(replies=("1", "0"), faults=FAULTS, retry_after_s=0))
     instances = {"steady": Scorer(steady, instance="steady"), "faulty": Scorer(faulty, instance="faulty")}
     judges = {judge.name: judge for judge in build_all()}

@@ -44,6 +44,18 @@ def test_what_is_not_honoured_is_refused_unless_it_asks_for_nothing(key: str) ->
     assert f"{key!r} is not supported here (got 'yes')" in refused(**{key: "yes"})
 
 
+def test_response_formats_are_read_in_openais_words() -> None:
+    schema = {"type": "object", "required": ["score"]}
+    named = {"name": "verdict", "schema": schema, "strict": True}
+    assert chat_sampling(body(response_format={"type": "text"})) == SamplingParams()
+    assert chat_sampling(body(response_format={"type": "json_object"})).json_schema == {"type": "object"}
+    assert chat_sampling(body(response_format={"type": "json_schema", "json_schema": named})).json_schema == schema
+    assert chat_sampling(body(regex="1|0")).regex == "1|0"
+    assert "response_format" in refused(response_format={"type": "grammar"})
+    assert "response_format" in refused(response_format={"type": "json_schema"})
+    assert "say one" in refused(regex="1|0", response_format={"type": "json_object"})
+
+
 def test_penalties_of_zero_ask_for_nothing() -> None:
     assert body(frequency_penalty=0.0, presence_penalty=0).n == 1
     assert "frequency_penalty" in refused(frequency_penalty=0.5)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 from pydantic import ValidationError
 
@@ -30,6 +32,24 @@ def test_a_request_wins_over_its_instance_key_by_key() -> None:
 
 def test_top_k_of_zero_is_off_as_minus_one_is() -> None:
     assert to_sampling(SamplingBody(top_k=0)).top_k == to_sampling(SamplingBody(top_k=-1)).top_k == -1
+
+
+def test_a_schema_comes_as_an_object_or_as_its_text() -> None:
+    schema = {"type": "object", "required": ["score"]}
+    for said in (schema, json.dumps(schema)):
+        assert to_sampling(SamplingBody.model_validate({"json_schema": said})) == SamplingParams(json_schema=schema)
+    assert to_sampling(SamplingBody(regex="1|0")) == SamplingParams(regex="1|0")
+
+
+@pytest.mark.parametrize("said", ["{", "[]", "1", "[" * 100_000, '{"maximum": NaN}', 7, []])
+def test_what_is_no_schema_is_refused(said: object) -> None:
+    with pytest.raises(ValidationError, match="json_schema"):
+        SamplingBody.model_validate({"json_schema": said})
+
+
+def test_two_grammars_at_once_are_refused() -> None:
+    with pytest.raises(ValidationError, match="say one"):
+        SamplingBody.model_validate({"regex": "1", "json_schema": {}})
 
 
 @pytest.mark.parametrize(

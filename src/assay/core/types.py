@@ -90,10 +90,15 @@ class SamplingParams:
     logprobs: int | None = None
     """How many top log-probs to return at each place; 0 returns only those of the sampled tokens."""
     chat_template_kwargs: Mapping[str, Any] | None = None
+    regex: str | None = None
+    """Constrains the whole reply; at most one of ``regex`` and ``json_schema``."""
+    json_schema: Mapping[str, Any] | None = None
 
     def over(self, base: SamplingParams) -> SamplingParams:
         """These parameters, with what is not said here taken from ``base``, key by key (contracts, section 1)."""
         said = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+        if "regex" in said or "json_schema" in said:
+            base = replace(base, regex=None, json_schema=None)
         return replace(base, **said)
 
 

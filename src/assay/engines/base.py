@@ -13,7 +13,7 @@ from typing import Literal, Protocol, runtime_checkable
 from assay.core.deadline import Deadline
 from assay.core.types import ChatPrompt, Completion, FinishReason, Json, Request, TokenPrompt
 
-Capability = Literal["chat", "tokens", "rules", "choices", "logprobs", "token_ids", "images"]
+Capability = Literal["chat", "tokens", "rules", "choices", "logprobs", "token_ids", "images", "regex", "json_schema"]
 Tag = Literal["weights", "kv_cache"]
 
 

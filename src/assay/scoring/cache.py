@@ -52,7 +52,9 @@ def attempt_key(key: str, attempt: int) -> str:
 
 
 class VerdictCache:
-    """A memory of recent texts, bounded in bytes (estimated), over an SQLite file that several processes may share (or over none).
+    """Recent texts in memory, bounded in (estimated) bytes, over an SQLite file that several processes may share.
+
+    Without a file the memory is all.
 
     Nothing here waits for a disk: a thread of its own writes, in batches. A file that fails (full disk) ends the
     writing, not the judging; ``error`` then says why.

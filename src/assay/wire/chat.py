@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from assay.core.types import SamplingParams
 
 from .body import Body, JsonObject
+from .grammar import Regex, ResponseFormat, wanted_schema
 from .messages import Messages
 from .sampling import Positive, Seed, Stop, Temperature, TopP, to_stop
 
@@ -27,7 +28,6 @@ UNSUPPORTED: Mapping[str, tuple[Any, ...]] = {
     "prediction": (),
     "presence_penalty": (0,),
     "reasoning_effort": (),
-    "response_format": ({"type": "text"},),
     "service_tier": ("auto", "default"),
     "store": (False,),
     "stream_options": ({}, {"include_usage": False}),
@@ -62,6 +62,12 @@ class ChatBody(Body):
     chat_template_kwargs: JsonObject | None = None
     """Handed to the chat template, e.g. ``extra_body={"chat_template_kwargs": {"enable_thinking": false}}``."""
 
+    response_format: ResponseFormat | None = None
+    """A schema for the reply, where the engine can; one that cannot refuses the request."""
+
+    regex: Regex | None = None
+    """Not OpenAI's, but SGLang's: ``extra_body={"regex": ...}``."""
+
     user: str | None = None
     """Accepted, and read by nobody."""
 
@@ -82,6 +88,8 @@ class ChatBody(Body):
             raise ValueError("max_tokens and max_completion_tokens mean the same and disagree here; say one")
         if self.top_logprobs is not None and not self.logprobs:
             raise ValueError("top_logprobs needs logprobs to be true")
+        if self.regex is not None and wanted_schema(self.response_format) is not None:
+            raise ValueError("regex and response_format both constrain the reply; say one")
         return self
 
 
@@ -97,4 +105,6 @@ def chat_sampling(body: ChatBody) -> SamplingParams:
         # At least one alternative: engines tell tokens' texts with those, and mostly it is the one that was sampled.
         logprobs=max(1, body.top_logprobs or 0) if body.logprobs else None,
         chat_template_kwargs=body.chat_template_kwargs,
+        regex=body.regex,
+        json_schema=wanted_schema(body.response_format),
     )

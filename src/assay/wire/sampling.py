@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from assay.core.types import SamplingParams
 
 from .body import Body, JsonObject
+from .grammar import Regex, SchemaOrText
 
 SEED_MAX = 2**31 - 1
 
@@ -48,6 +49,18 @@ class SamplingBody(Body):
     chat_template_kwargs: JsonObject | None = None
     """Handed to the engine's chat template, e.g. ``{"enable_thinking": false}``."""
 
+    regex: Regex | None = None
+    """Constrains the whole reply, where the engine can; one that cannot refuses the request."""
+
+    json_schema: SchemaOrText | None = None
+    """As ``regex``, with a JSON schema: the object, or its text as SGLang takes it."""
+
+    @model_validator(mode="after")
+    def _one_grammar(self) -> SamplingBody:
+        if self.regex is not None and self.json_schema is not None:
+            raise ValueError("regex and json_schema both constrain the reply; say one")
+        return self
+
     @model_validator(mode="after")
     def _one_length(self) -> SamplingBody:
         said = {self.max_new_tokens, self.max_response_len, self.max_tokens} - {None}
@@ -68,6 +81,8 @@ def to_sampling(body: SamplingBody | None) -> SamplingParams:
         stop=to_stop(body.stop),
         seed=body.seed,
         chat_template_kwargs=body.chat_template_kwargs,
+        regex=body.regex,
+        json_schema=body.json_schema,
     )
 
 

@@ -127,6 +127,8 @@ def test_the_configured_context_caps_that_of_the_model(tiny: Path) -> None:
         (request(TokenPrompt(token_ids=(5, 9999))), "9999"),
         (Request(id="r", prompt=RulePrompt(rule="math", arguments={})), "'math'"),
         (request("Hi", chat_template_kwargs={"tokenize": True}), "'tokenize'"),
+        (request("Hi", regex="1|0"), "cannot constrain a reply by regex"),
+        (request("Hi", json_schema={}), "cannot constrain a reply by json_schema"),
     ],
 )
 def test_what_cannot_be_answered_is_named(engine: EmbeddedEngine, bad: Request, words: str) -> None:

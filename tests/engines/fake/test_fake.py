@@ -187,6 +187,16 @@ def test_a_prompt_over_the_context_is_refused() -> None:
     assert caught.value.kind is FailureKind.CONTEXT_OVERFLOW
 
 
+def test_grammars_are_refused_unless_the_script_is_said_to_follow_them() -> None:
+    for grammar in ({"regex": "1|0"}, {"json_schema": {"type": "integer"}}):
+        with pytest.raises(GenerationError, match="the fake engine cannot constrain") as caught:
+            answer(FakeEngine(), ask(**grammar))
+        assert caught.value.kind is FailureKind.BAD_REQUEST
+        follows = FakeEngine(FakeConfig(grammars=True))
+        assert grammar.keys() <= follows.info.capabilities
+        assert texts(follows, ask(**grammar)) == ["1"]
+
+
 def test_streaming_gives_the_same_text() -> None:
     engine = FakeEngine(FakeConfig(default=" two  words \n"))
 

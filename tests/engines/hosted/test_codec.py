@@ -61,6 +61,8 @@ SAMPLINGS = st.builds(
     seed=maybe(st.integers(0, 2**31 - 1)),
     logprobs=maybe(st.integers(0, 5)),
     chat_template_kwargs=maybe(st.dictionaries(TEXTS, st.booleans(), max_size=2)),
+    regex=maybe(TEXTS),
+    json_schema=maybe(st.dictionaries(TEXTS, st.booleans(), max_size=2)),
 )
 REQUESTS = st.builds(
     Request,

@@ -77,6 +77,26 @@ def test_the_server_gets_no_seed_where_it_has_none_and_the_extra_keys_where_ther
     assert body["return_token_ids"] is True
 
 
+@pytest.mark.parametrize(
+    ("field", "sent"),
+    [
+        ("regex", {"regex": "1|0"}),
+        ("guided_regex", {"guided_regex": "1|0"}),
+        ("structured_outputs", {"structured_outputs": {"regex": "1|0"}}),
+    ],
+)
+def test_a_regular_expression_goes_where_the_server_takes_it(field: str, sent: dict[str, object]) -> None:
+    config = OpenAIConfig.model_validate({"base_url": "http://host/v1", "regex_field": field})
+    assert call(config=config, regex="1|0").body == {**call().body, **sent}
+
+
+def test_a_schema_goes_as_openais_response_format() -> None:
+    schema = {"type": "object", "required": ["score"]}
+    wanted = {"type": "json_schema", "json_schema": {"name": "reply", "schema": schema}}
+    for config in (CONFIG, STRICT):
+        assert call(config=config, json_schema=schema).body["response_format"] == wanted
+
+
 IMAGE = ChatPrompt(messages=(Message(role="user", content=({"type": "image_url", "image_url": {"url": "data:"}},)),))
 
 
@@ -88,6 +108,9 @@ IMAGE = ChatPrompt(messages=(Message(role="user", content=({"type": "image_url",
         (TokenPrompt(token_ids=(1,)), STRICT, {}, "token ids"),
         (IMAGE, CONFIG, {}, "image_url"),
         (RulePrompt(rule="math", arguments={}), CONFIG, {}, "math"),
+        (CHAT, CONFIG, {"regex": "1|0"}, "cannot constrain a reply by regex"),
+        (CHAT, OpenAIConfig(base_url="http://h/v1", supports_json_schema=False), {"json_schema": {}}, "json_schema"),
+        (TokenPrompt(token_ids=(1,)), CONFIG, {"json_schema": {}}, "json_schema behind token ids"),
         (CHAT, OpenAIConfig(base_url="http://h/v1", supports_logprobs=False), {"logprobs": 1}, "supports_logprobs"),
     ],
 )

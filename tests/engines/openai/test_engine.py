@@ -295,6 +295,19 @@ def test_a_server_that_ignores_n_is_asked_n_times() -> None:
     assert {each["n"] for each in server.bodies} == {1}
 
 
+def test_a_server_that_ignores_the_schema_gives_no_verdict() -> None:
+    server = Server(answer('{"score": 4}'), answer("four"))
+
+    async def body(engine: OpenAIEngine) -> None:
+        assert {"json_schema"} <= engine.info.capabilities
+        asked = ask(json_schema={"type": "object"})
+        assert (await engine.generate(asked, Deadline.after(5)))[0].text == '{"score": 4}'
+        error = await failure(engine, asked)
+        assert (error.kind, "does not follow the grammar" in error.detail) == (FailureKind.ENGINE_ERROR, True)
+
+    run(server, body)
+
+
 def test_the_first_failure_of_n_requests_ends_the_others() -> None:
     server = Server(status(400, {"error": {"message": "bad"}}), hang)
 

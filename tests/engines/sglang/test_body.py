@@ -6,7 +6,6 @@ import pytest
 
 from assay.core.errors import GenerationError
 from assay.core.types import (
-    DEFAULT_SAMPLING,
     ChatPrompt,
     FailureKind,
     Message,
@@ -14,7 +13,7 @@ from assay.core.types import (
     RulePrompt,
     SamplingParams,
 )
-from assay.engines.sglang.body import Call, Facts, make_calls
+from assay.engines.sglang.body import Call, Facts, make_calls, settled
 from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.model import ModelFiles
 
@@ -26,7 +25,7 @@ FACTS = Facts(files=FILES, context_len=512, images=False)
 
 def calls(request: Request, facts: Facts = FACTS, **options: Any) -> list[Call]:
     config = SGLangConfig.model_validate({"model": "m", **options})
-    return make_calls(request, request.sampling.over(DEFAULT_SAMPLING), config, facts)
+    return make_calls(request, settled(request, config), config, facts)
 
 
 def body(request: Request, facts: Facts = FACTS, **options: Any) -> dict[str, Any]:
@@ -98,9 +97,22 @@ def test_grammars_go_to_both_routes() -> None:
     assert body(chat(), json_schema=schema)["response_format"] == wanted
 
 
+def test_a_requests_own_grammar_wins_over_that_of_the_configuration() -> None:
+    schema = {"type": "object"}
+    assert body(chat(regex="7"), regex="1|0")["regex"] == "7"
+    assert body(tokens(1, regex="7"))["sampling_params"]["regex"] == "7"
+    asked = body(chat(json_schema=schema), regex="1|0")
+    assert (asked["response_format"]["json_schema"]["schema"], "regex" in asked) == (schema, False)
+    with pytest.raises(GenerationError, match="send one") as caught:
+        body(chat(json_schema=schema, regex="7"))
+    assert caught.value.kind is FailureKind.BAD_REQUEST
+
+
 def test_a_grammar_and_thinking_are_refused_together() -> None:
     with pytest.raises(GenerationError, match=r"does not apply regex while the model thinks.*enable_thinking=false"):
         body(chat(), regex="1", reasoning_parser="qwen3")
+    with pytest.raises(GenerationError, match="does not apply json_schema while the model thinks"):
+        body(chat(json_schema={}), reasoning_parser="qwen3")
     for off in ({"enable_thinking": False}, {"thinking": False}):
         assert body(chat(chat_template_kwargs=off), regex="1", reasoning_parser="qwen3")["regex"] == "1"
     assert "regex" in body(tokens(1), regex="1", reasoning_parser="qwen3")["sampling_params"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from assay.core.errors import GenerationError
-from assay.core.types import Completion, FailureKind
+from assay.core.types import Completion, FailureKind, SamplingParams
 from assay.engines.sglang.body import Call
 from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.reply import check_constrained, read_reply
@@ -105,15 +105,22 @@ def test_log_probs_that_were_asked_for_must_be_there() -> None:
 
 def test_a_grammar_that_was_not_followed_is_an_error_and_not_a_verdict() -> None:
     one = Completion(request_id="r", text="<think>so</think>10")
-    digits = SGLangConfig(model="m", regex="10|[1-9]")
-    check_constrained(one, digits)
+    config = SGLangConfig(model="m", regex="10|[1-9]")
+    digits = SamplingParams(regex="10|[1-9]")
+    check_constrained(one, digits, config)
     with pytest.raises(GenerationError, match=r"does not follow the grammar.*'ten'"):
-        check_constrained(replace(one, text="ten"), digits)
-    check_constrained(replace(one, text="te", finish_reason="length"), digits)
-    schema = SGLangConfig(model="m", json_schema={"type": "object"})
-    check_constrained(replace(one, text='{"score": 4}'), schema)
+        check_constrained(replace(one, text="ten"), digits, config)
+    check_constrained(replace(one, text="te", finish_reason="length"), digits, config)
+    schema = SamplingParams(json_schema={"type": "object"})
+    check_constrained(replace(one, text='{"score": 4}'), schema, config)
     with pytest.raises(GenerationError, match="does not follow"):
-        check_constrained(replace(one, text="four"), schema)
+        check_constrained(replace(one, text="four"), schema, config)
+
+
+def test_an_expression_out_of_a_request_is_not_run_here() -> None:
+    """It backtracks for longer than the universe is old."""
+    endless = Completion(request_id="r", text="a" * 200 + "!")
+    check_constrained(endless, SamplingParams(regex="(a+)+"), SGLangConfig(model="m", regex="1|0"))
 
 
 def event(text: str, ids: list[int], finish: str | None = None, **more: Any) -> str:

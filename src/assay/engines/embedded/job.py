@@ -22,6 +22,7 @@ from assay.core.types import (
     TokenLogprob,
 )
 from assay.engines.base import Delta
+from assay.engines.grammars import refuse_grammar
 
 from .chat import Renderer
 from .kv import Seat, part
@@ -50,6 +51,7 @@ def settle(request: Request, prompt_tokens: int, context_len: int, renderer: Ren
     A reply that would not fit behind its prompt is cut where the context ends (finish reason ``length``).
     """
     said = request.sampling.over(DEFAULT_SAMPLING)
+    refuse_grammar(said, frozenset(), "embedded")
     temperature, top_p = _number(said.temperature, 0.1), _number(said.top_p, 1.0)
     max_new = said.max_new_tokens or 0
     for fault, name, value, rule in (

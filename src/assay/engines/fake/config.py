@@ -36,6 +36,8 @@ class FakeConfig(Config):
     """What the fault ``overloaded`` asks for."""
     seed: int = 0
     """Another seed draws other faults and replies."""
+    grammars: bool = False
+    """Take requests with ``regex`` or ``json_schema``; the replies stay the scripted ones."""
     context_len: int | None = Field(default=None, ge=1)
     """Most words of prompt and reply together; a longer prompt is refused."""
 

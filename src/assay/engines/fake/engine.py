@@ -15,6 +15,7 @@ from assay.core.deadline import Deadline
 from assay.core.errors import GenerationError
 from assay.core.types import DEFAULT_SAMPLING, Completion, FailureKind, FinishReason, Request, SamplingParams
 from assay.engines.base import Capability, Delta, EngineHealth, EngineInfo, Tag
+from assay.engines.grammars import refuse_grammar
 
 from .config import FakeConfig, FaultName
 from .draws import (
@@ -32,6 +33,7 @@ from .draws import (
 CAPABILITIES: frozenset[Capability] = frozenset(
     {"chat", "tokens", "rules", "choices", "logprobs", "token_ids", "images"}
 )
+GRAMMARS: frozenset[Capability] = frozenset({"regex", "json_schema"})
 MEMORY: Mapping[Tag, int] = {"weights": 1 << 30, "kv_cache": 1 << 29}
 """Bytes that it claims to give back when it sleeps."""
 
@@ -47,6 +49,7 @@ class FakeEngine:
     def __init__(self, config: FakeConfig | None = None, reply: Callable[[Request, int], str] | None = None) -> None:
         self._config = config or FakeConfig()
         self._reply = reply
+        self._capabilities = CAPABILITIES | GRAMMARS if self._config.grammars else CAPABILITIES
         self._asleep: frozenset[Tag] = frozenset()
         self._version = "0"
         self._closed = False
@@ -59,7 +62,7 @@ class FakeEngine:
         return EngineInfo(
             model=self._config.model,
             weight_version=self._version,
-            capabilities=CAPABILITIES,
+            capabilities=self._capabilities,
             context_len=self._config.context_len,
             batch_invariant=True,
         )
@@ -115,6 +118,7 @@ class FakeEngine:
         config = self._config
         if self._asleep:
             raise GenerationError(FailureKind.ASLEEP, "the fake engine is asleep; wake it first")
+        refuse_grammar(request.sampling, self._capabilities, "fake")
         length = prompt_words(request.prompt)
         if config.context_len is not None and length > config.context_len:
             detail = f"the prompt has {length} words, the context of the fake engine is {config.context_len}"

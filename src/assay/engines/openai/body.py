@@ -8,6 +8,8 @@ from typing import Any
 
 from assay.core.errors import GenerationError
 from assay.core.types import ChatPrompt, FailureKind, Message, Request, SamplingParams, TokenPrompt
+from assay.engines.base import Capability
+from assay.engines.grammars import refuse_grammar
 
 from .config import OpenAIConfig
 
@@ -43,6 +45,8 @@ def make_call(request: Request, sampling: SamplingParams, model: str, config: Op
         body["prompt"] = list(request.prompt.token_ids)
     else:
         raise _refused(f"rule {request.prompt.rule!r}", "the rule engine")
+    if request.choices is None:
+        body |= _grammar(sampling, chat, config)
     if request.choices is not None:
         body |= {"n": 1, "max_completion_tokens" if "max_completion_tokens" in body else "max_tokens": 1}
         body |= _logprobs(TOP_CHOICES, chat, config)
@@ -78,6 +82,29 @@ def _sampling(sampling: SamplingParams, config: OpenAIConfig) -> dict[str, Any]:
     if strict and (unknown := {"top_k", "chat_template_kwargs"} & body.keys()):
         raise _refused(f"{sorted(unknown)}", 'dialect = "extended" if the server takes them, else leave them out')
     return body
+
+
+def grammars(config: OpenAIConfig) -> frozenset[Capability]:
+    """What the endpoint can constrain a reply by."""
+    found: dict[Capability, bool] = {
+        "json_schema": config.supports_json_schema,
+        "regex": config.regex_field is not None,
+    }
+    return frozenset(name for name, applied in found.items() if applied)
+
+
+def _grammar(sampling: SamplingParams, chat: bool, config: OpenAIConfig) -> dict[str, Any]:
+    refuse_grammar(sampling, grammars(config), "openai")
+    if sampling.json_schema is not None:
+        if not chat:
+            raise _refused("json_schema behind token ids", "messages")
+        wanted = {"name": "reply", "schema": dict(sampling.json_schema)}
+        return {"response_format": {"type": "json_schema", "json_schema": wanted}}
+    if sampling.regex is None or config.regex_field is None:
+        return {}
+    if config.regex_field == "structured_outputs":
+        return {"structured_outputs": {"regex": sampling.regex}}
+    return {config.regex_field: sampling.regex}
 
 
 def _logprobs(top: int, chat: bool, config: OpenAIConfig) -> dict[str, Any]:

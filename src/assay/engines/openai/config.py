@@ -50,6 +50,11 @@ class OpenAIConfig(Config):
     supports_seed: bool = True
     supports_logprobs: bool = True
     supports_images: bool = False
+    supports_json_schema: bool = True
+    """Whether the server applies OpenAI's ``response_format`` with a schema."""
+    regex_field: Literal["regex", "guided_regex", "structured_outputs"] | None = None
+    """Where the server takes a regular expression for the reply: ``regex`` (SGLang), ``structured_outputs`` (vLLM) or
+    ``guided_regex`` (older vLLM). None: requests with one are refused."""
     context_len: int | None = Field(default=None, ge=1)
     """Most tokens of prompt and reply; None asks the server."""
     weight_version: str = ""

@@ -17,8 +17,9 @@ from assay.core.errors import GenerationError, InputError, StartError
 from assay.core.seeds import SEED_BITS
 from assay.core.types import DEFAULT_SAMPLING, Completion, FailureKind, Request
 from assay.engines.base import Capability, Delta, EngineHealth, EngineInfo
+from assay.engines.grammars import check_json
 
-from .body import estimate_tokens, make_call
+from .body import estimate_tokens, grammars, make_call
 from .config import OpenAIConfig
 from .endpoint import Endpoint
 from .reply import read_chosen, read_completions
@@ -75,6 +76,8 @@ class OpenAIEngine:
             completion = read_chosen(data, request, request.choices)
             return (replace(completion, seed=seed, weight_version=self._config.weight_version),)
         completions = read_completions(data, request, chat=call.chat)
+        for completion in completions:
+            check_json(completion, sampling)
         version = self._config.weight_version
         return tuple(replace(each, seed=seed, weight_version=version or each.weight_version) for each in completions)
 
@@ -174,7 +177,7 @@ class OpenAIEngine:
 
 
 def _capabilities(config: OpenAIConfig) -> frozenset[Capability]:
-    found: set[Capability] = {"chat"}
+    found: set[Capability] = {"chat", *grammars(config)}
     if config.dialect == "extended":
         found.add("tokens")
     if config.supports_logprobs:

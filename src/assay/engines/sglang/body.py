@@ -12,13 +12,24 @@ from typing import Any
 
 from assay.core.errors import GenerationError
 from assay.core.seeds import SEED_BITS
-from assay.core.types import ChatPrompt, FailureKind, Message, Request, SamplingParams, TokenPrompt
+from assay.core.types import (
+    DEFAULT_SAMPLING,
+    ChatPrompt,
+    FailureKind,
+    Message,
+    Request,
+    SamplingParams,
+    TokenPrompt,
+)
+from assay.engines.base import Capability
+from assay.engines.grammars import refuse_grammar
 
 from .config import SGLangConfig
 from .failures import overflow
 from .model import ModelFiles
 
 MOST_TOP_LOGPROBS = 100
+GRAMMARS: frozenset[Capability] = frozenset({"regex", "json_schema"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,11 +46,17 @@ class Call:
         return self.path != "/generate"
 
 
+def settled(request: Request, config: SGLangConfig) -> SamplingParams:
+    """The request's sampling over the configuration's grammar and the defaults."""
+    own = SamplingParams(regex=config.regex, json_schema=config.json_schema)
+    return request.sampling.over(own).over(DEFAULT_SAMPLING)
+
+
 def make_calls(request: Request, sampling: SamplingParams, config: SGLangConfig, facts: Facts) -> list[Call]:
     """The calls that answer a request: one, but for several samples of which each has its own seed.
 
     Args:
-        sampling: the request's own, merged over the defaults.
+        sampling: that of ``settled``.
 
     Raises:
         GenerationError: bad_request, or context_overflow for a token prompt that leaves no room.
@@ -48,7 +65,7 @@ def make_calls(request: Request, sampling: SamplingParams, config: SGLangConfig,
     if isinstance(request.prompt, ChatPrompt):
         path, body = "/v1/chat/completions", _chat(request.prompt, sampling, config, facts)
     elif isinstance(request.prompt, TokenPrompt):
-        path, body = "/generate", _native(request.prompt, sampling, config, facts)
+        path, body = "/generate", _native(request.prompt, sampling, facts)
     else:
         raise _bad(f"SGLang answers no rules (got {request.prompt.rule!r}); use the rule engine")
     # Without deterministic inference SGLang ignores seeds; with it, all samples of one call would be the same.
@@ -103,10 +120,10 @@ def _chat(prompt: ChatPrompt, sampling: SamplingParams, config: SGLangConfig, fa
         body["stop"] = list(sampling.stop)
     if sampling.chat_template_kwargs:
         body["chat_template_kwargs"] = dict(sampling.chat_template_kwargs)
-    if config.regex is not None:
-        body["regex"] = config.regex
-    if config.json_schema is not None:
-        wanted = {"name": "reply", "schema": config.json_schema}
+    if sampling.regex is not None:
+        body["regex"] = sampling.regex
+    if sampling.json_schema is not None:
+        wanted = {"name": "reply", "schema": dict(sampling.json_schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": wanted}
     if sampling.logprobs is not None:
         # Only the meta information has the ids of the alternatives.
@@ -115,7 +132,7 @@ def _chat(prompt: ChatPrompt, sampling: SamplingParams, config: SGLangConfig, fa
     return body
 
 
-def _native(prompt: TokenPrompt, sampling: SamplingParams, config: SGLangConfig, facts: Facts) -> dict[str, Any]:
+def _native(prompt: TokenPrompt, sampling: SamplingParams, facts: Facts) -> dict[str, Any]:
     check_prompt(prompt, facts)
     most = sampling.max_new_tokens or 1
     if facts.context_len is not None:
@@ -126,10 +143,10 @@ def _native(prompt: TokenPrompt, sampling: SamplingParams, config: SGLangConfig,
     params = _common(sampling) | {"max_new_tokens": most}
     if sampling.stop:
         params["stop"] = list(sampling.stop)
-    if config.regex is not None:
-        params["regex"] = config.regex
-    if config.json_schema is not None:
-        params["json_schema"] = json.dumps(config.json_schema)
+    if sampling.regex is not None:
+        params["regex"] = sampling.regex
+    if sampling.json_schema is not None:
+        params["json_schema"] = json.dumps(dict(sampling.json_schema))
     body: dict[str, Any] = {"input_ids": list(prompt.token_ids), "sampling_params": params}
     if sampling.logprobs is not None:
         body |= {"return_logprob": True, "top_logprobs_num": sampling.logprobs, "return_text_in_logprobs": True}
@@ -154,6 +171,7 @@ def _with(body: Mapping[str, Any], path: str, n: int, seed: int | None) -> dict[
 
 
 def _check(request: Request, sampling: SamplingParams) -> None:
+    refuse_grammar(sampling, GRAMMARS, "sglang")
     if request.n < 1:
         raise _bad(f"n must be 1 or more (got {request.n!r})")
     if (sampling.max_new_tokens or 0) < 1:
@@ -163,11 +181,11 @@ def _check(request: Request, sampling: SamplingParams) -> None:
 
 
 def _refuse_constrained_thinking(sampling: SamplingParams, config: SGLangConfig) -> None:
-    if config.reasoning_parser is None or (config.regex is None and config.json_schema is None):
+    if config.reasoning_parser is None or (sampling.regex is None and sampling.json_schema is None):
         return
     said = sampling.chat_template_kwargs or {}
     if said.get("enable_thinking") is not False and said.get("thinking") is not False:
-        what = "regex" if config.regex is not None else "json_schema"
+        what = "regex" if sampling.regex is not None else "json_schema"
         raise _bad(
             f"SGLang does not apply {what} while the model thinks: send chat_template_kwargs enable_thinking=false "
             f"(or thinking=false, as the model's template names it), or leave {what} out"

@@ -14,11 +14,11 @@ from typing import Any
 
 from assay.core.deadline import Deadline
 from assay.core.errors import GenerationError, StartError
-from assay.core.types import DEFAULT_SAMPLING, Completion, FailureKind, Json, Request
+from assay.core.types import Completion, FailureKind, Json, Request
 from assay.engines.base import Capability, Delta, EngineHealth, EngineInfo, Tag
 
 from ..openai.sse import ChunkReader, EventReader
-from .body import Call, Facts, fitted, make_calls
+from .body import GRAMMARS, Call, Facts, fitted, make_calls, settled
 from .choices import Chooser
 from .config import SGLangConfig
 from .failures import ContextOverflow
@@ -74,7 +74,7 @@ class SGLangEngine:
     def info(self) -> EngineInfo:
         """The weight version and the limits are known once the engine has started."""
         running, config = self._running, self.config
-        capabilities: set[Capability] = {"chat", "tokens", "choices", "logprobs", "token_ids"}
+        capabilities: set[Capability] = {"chat", "tokens", "choices", "logprobs", "token_ids", *GRAMMARS}
         if running is not None and running.facts.images:
             capabilities.add("images")
         return EngineInfo(
@@ -107,18 +107,19 @@ class SGLangEngine:
             if request.choices is not None:
                 scored = await running.chooser.score(request, request.choices, deadline)
                 return (replace(scored, model=self.config.model),)
-            calls = make_calls(request, request.sampling.over(DEFAULT_SAMPLING), self.config, running.facts)
+            sampling = settled(request, self.config)
+            calls = make_calls(request, sampling, self.config, running.facts)
             if len(calls) == 1:
                 found = await self._call(calls[0], request, deadline)
             else:
                 found = await self._side_by_side(calls, request, deadline)
         for completion in found:
-            check_constrained(completion, self.config)
+            check_constrained(completion, sampling, self.config)
         return tuple(replace(one, index=index, model=self.config.model) for index, one in enumerate(found))
 
     async def stream(self, request: Request, deadline: Deadline) -> AsyncIterator[Delta]:
         """See ``StreamingEngine.stream``. Choices, and samples with seeds of their own, come whole."""
-        sampling = request.sampling.over(DEFAULT_SAMPLING)
+        sampling = settled(request, self.config)
         calls = [] if request.choices else make_calls(request, sampling, self.config, self._there().facts)
         if len(calls) != 1:
             for done in await self.generate(request, deadline):

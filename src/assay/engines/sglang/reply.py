@@ -6,14 +6,14 @@ information of both are read here.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 from assay.core.errors import GenerationError
-from assay.core.types import Completion, FailureKind, Request, TokenLogprob
+from assay.core.types import Completion, FailureKind, Request, SamplingParams, TokenLogprob
+from assay.engines.grammars import check_json, not_followed
 
 from ..openai.alternatives import LOWEST
 from ..openai.reply import finish_reason, read_choices, read_completions
@@ -35,20 +35,17 @@ def read_reply(data: Any, call: Call, request: Request) -> tuple[Completion, ...
     return tuple(replace(completion, seed=call.seed) for completion in found)
 
 
-def check_constrained(completion: Completion, config: SGLangConfig) -> None:
-    """Raises GenerationError (engine_error) for a whole reply that breaks the grammar it was asked to follow."""
-    if completion.finish_reason != "stop":
+def check_constrained(completion: Completion, sampling: SamplingParams, config: SGLangConfig) -> None:
+    """Raises GenerationError (engine_error) for a whole reply that breaks the grammar it was asked to follow.
+
+    Of regular expressions only that of the configuration is matched here, see ``check_json``.
+    """
+    check_json(completion, sampling)
+    if config.regex is None or sampling.regex != config.regex or completion.finish_reason != "stop":
         return
     text = completion.text.rpartition("</think>")[2]
-    broken = config.regex is not None and re.fullmatch(config.regex, text) is None
-    if config.json_schema is not None:
-        try:
-            json.loads(text)
-        except ValueError:
-            broken = True
-    if broken:
-        detail = f"the reply does not follow the grammar it was constrained to: {text!r:.120}"
-        raise GenerationError(FailureKind.ENGINE_ERROR, detail)
+    if re.fullmatch(config.regex, text) is None:
+        raise not_followed(text)
 
 
 def numbers(entry: Any) -> tuple[float, int, str]:
