@@ -5,6 +5,11 @@
 The engine answers at once; uvicorn, the flight recorder (into a folder that is removed afterwards) and every counter
 are those of ``assay serve``, and no two requests are alike. Exit status 1 when the process holds over 2 % more at the
 end than after the warm-up, or a request was not answered.
+
+Measured on 2 cores: 193,411 /generate and 14,870 /score in 89 s, 159.3 MiB after the warm-up, +1.07 % at the end, +0.18 %
+in the second half; while a file of 50,000 rows is sealed, some 20 MiB more for a second. With ``--cache`` the verdict
+cache keeps every verdict, about 600 bytes each, until its 128 MiB are full: +4.93 % after 13,645 of them. So much a
+verdict is taken off before the growth is judged.
 """
 
 from __future__ import annotations
@@ -29,6 +34,8 @@ GROWTH = 0.02
 SETTLED_S = 1.0
 """After a round: the recorder's threads write and seal what is left, and give their memory back."""
 ROUND_S = 2.0
+CACHED_BYTES = 600
+"""What the verdict cache keeps of a verdict without tokens."""
 ROUTES = (
     (Variant("/generate", "assay", "/genrm/generate", GENERATE), 0.8),
     (Variant("/score", "assay", "/genrm/score", SCORE), 0.2),
@@ -43,11 +50,17 @@ class Soaked:
     marks: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     answered: dict[str, int] = field(default_factory=dict[str, int])
     warm: int = 0
+    verdicts: int = 0
+    """Those since the warm-up."""
     seconds: float = 0.0
 
     @property
     def growth(self) -> float:
         return self.marks[-1][1] / self.warm - 1
+
+    def leaked(self, cached: bool) -> float:
+        """The growth without what the cache is there to keep."""
+        return self.growth - (self.verdicts * CACHED_BYTES / self.warm if cached else 0.0)
 
     @property
     def later_growth(self) -> float:
@@ -80,6 +93,7 @@ async def soak(port: int, pid: int, options: argparse.Namespace) -> Soaked:
         for variant, share in ROUTES:
             into = Measured()
             await load(variant, port, options.concurrency, ROUND_S * share, into)
+            found.verdicts += len(into.seconds) if found.warm and variant.name == "/score" else 0
             found.answered[variant.name] = found.answered.get(variant.name, 0) + len(into.seconds)
         await asyncio.sleep(SETTLED_S)
         total = sum(found.answered.values())
@@ -90,7 +104,7 @@ async def soak(port: int, pid: int, options: argparse.Namespace) -> Soaked:
     return found
 
 
-def show(found: Soaked) -> None:
+def show(found: Soaked, cached: bool) -> None:
     told = ", ".join(f"{count:,} {route}" for route, count in found.answered.items())
     table = Table(title=f"Soak, no-op engine, recorder on: {told} in {found.seconds:.0f} s", min_width=72)
     for column in ("requests answered", "RSS MiB", "÷ after the warm-up"):
@@ -99,6 +113,8 @@ def show(found: Soaked) -> None:
     for count, memory in [*shown, *([] if shown[-1] is found.marks[-1] else [found.marks[-1]])]:
         table.add_row(f"{count:,}", f"{memory / MIB:.1f}", f"{memory / found.warm:.3f}")
     table.caption = f"growth {found.growth:+.2%} (target < {GROWTH:.0%}); in the second half {found.later_growth:+.2%}"
+    if cached:
+        table.caption += f"; without the cache's {found.verdicts:,} verdicts {found.leaked(cached):+.2%}"
     Console(width=100).print(table)
 
 
@@ -111,8 +127,8 @@ def main() -> None:
     options = parser.parse_args()
     with service("cached" if options.cache else "assay") as (port, pid):
         found = asyncio.run(soak(port, pid, options))
-    show(found)
-    sys.exit(1 if found.growth > GROWTH else 0)
+    show(found, options.cache)
+    sys.exit(1 if found.leaked(options.cache) > GROWTH else 0)
 
 
 if __name__ == "__main__":

@@ -105,6 +105,8 @@ def made_likely(body: Any, data: st.DataObject) -> None:
     """Names that exist, and what the document cannot say: else nearly every answer would be a 404 or a 422."""
     if not isinstance(body, dict) or data.draw(st.integers(0, 4)) == 0:
         return
+    if "model" not in body and data.draw(st.integers(0, 8)):
+        body.setdefault("route_key", None)
     for key in KNOWN.keys() & body.keys():
         if data.draw(st.integers(0, 8)):
             body[key] = data.draw(st.sampled_from(KNOWN[key]))
