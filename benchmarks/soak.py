@@ -6,10 +6,10 @@ The engine answers at once; uvicorn, the flight recorder (into a folder that is 
 are those of ``assay serve``, and no two requests are alike. Exit status 1 when the process holds over 2 % more at the
 end than after the warm-up, or a request was not answered.
 
-Measured on 2 cores: 193,411 /generate and 14,870 /score in 89 s, 159.3 MiB after the warm-up, +1.07 % at the end, +0.18 %
-in the second half; while a file of 50,000 rows is sealed, some 20 MiB more for a second. With ``--cache`` the verdict
-cache keeps every verdict, about 600 bytes each, until its 128 MiB are full: +4.93 % after 13,645 of them. So much a
-verdict is taken off before the growth is judged.
+Measured on 2 cores: 193,411 /generate and 14,870 /score in 89 s, 159.3 MiB after the warm-up, +1.07 % at the end and
++0.18 % in the second half; while a file of 50,000 rows is sealed, some 20 MiB more for a second. With ``--cache`` the
+verdict cache keeps every verdict, about 600 bytes each, until its 128 MiB are full: +4.93 % after 13,645 of them. So
+much a verdict is taken off before the growth is judged.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ import errno
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from assay.core.errors import OutputError
@@ -46,6 +47,18 @@ def test_rows_come_back_and_a_torn_last_line_is_left_out(tmp_path: Path) -> None
     again.append(row("after"))
     again.close()
     assert ids(path)[-2:] == ["999", "after"]
+
+
+def test_a_sealed_file_has_every_row_in_order_and_no_group_of_long_texts_is_large(tmp_path: Path) -> None:
+    short, long = tmp_path / "short.parquet", tmp_path / "long.parquet"
+    seal((row(str(n)) for n in range(5_300)), short, {}, GENERATIONS)
+    seal((row(str(n), text=f"{n}" + "x" * 50_000) for n in range(600)), long, {}, GENERATIONS)
+    for path, count, groups in ((short, 5_300, [5_000, 300]), (long, 600, [250, 250, 100])):
+        assert [found["request_id"] for found in read_sealed(path)] == [str(n) for n in range(count)]
+        with pq.ParquetFile(path) as file:
+            assert [file.metadata.row_group(n).num_rows for n in range(file.num_row_groups)] == groups
+    seal([], tmp_path / "none.parquet", {"run": 1}, GENERATIONS)
+    assert (read_header(tmp_path / "none.parquet"), list(read_sealed(tmp_path / "none.parquet"))) == ({"run": 1}, [])
 
 
 def test_rows_are_found_again_by_their_offsets(tmp_path: Path) -> None:
