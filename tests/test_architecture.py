@@ -15,7 +15,8 @@ SRC = Path(__file__).parents[1] / "src" / "assay"
 # From the bottom up. Packages on one level do not import each other.
 LEVELS: tuple[tuple[str, ...], ...] = (
     ("core",),
-    ("judges", "voting", "wire"),
+    ("judges", "voting"),
+    ("wire",),
     ("data", "models", "placement"),
     ("engines", "client"),
     ("scoring",),

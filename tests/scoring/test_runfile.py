@@ -27,7 +27,7 @@ JUDGE = DigitJudge()
 def judge_into(file: RunFile, engine: ScriptEngine, *texts: str, stop_after: int | None = None) -> None:
     """Judge one item per text into ``file``, as the command line does; ``stop_after`` dies without closing."""
     work = [u for u in units(JUDGE, (item(t, id=f"i{n}") for n, t in enumerate(texts))) if isinstance(u, Unit)]
-    todo = [u for u in work if not file.has(u.key, u.content_hash)][:stop_after]
+    todo = [u for u in work if not file.has(u.subject, u.content_hash)][:stop_after]
 
     def keep(judgment: Judgment) -> None:
         for row in vote_rows(judgment):

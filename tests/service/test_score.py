@@ -86,7 +86,9 @@ def test_an_item_that_was_not_judged_is_not_a_reply(kind: FailureKind, status: i
         ({"judge": "verifier", "item": ITEM, "route_key": "x"}, 404, "No GenRM instance registered for route_key='x'"),
         ({"judge": "math", "item": ITEM}, 404, "Judge 'math' is answered by a rule engine, and this service runs none"),
         ({"judge": "verifier", "item": {"prompt": "x", "candidates": ["a"]}}, 422, "reference"),
-        ({"judge": "verifier", "item": ITEM, "k": 8}, 422, "k must be 1 (got 8)"),
+        ({"judge": "verifier", "item": ITEM, "k": 0}, 422, "k must be between 1 and 4096, got 0"),
+        ({"judge": "verifier", "item": ITEM, "k": 8, "reduce": "majority"}, 422, "'majority' needs several candidates"),
+        ({"judge": "verifier", "item": ITEM, "k": 8, "meta": "m"}, 422, "no meta RM named 'm'; none is configured"),
         ({"judge": "verifier", "item": ITEM, "deadline_s": 0}, 422, "deadline_s"),
         ({"judge": "verifier", "item": ITEM, "votes": 8}, 422, "votes: unknown key"),
     ],
@@ -133,3 +135,33 @@ def test_every_judgment_is_recorded_under_its_request_id(tmp_path: Path) -> None
     (row,) = read_sealed(path)
     assert (row["item_id"], row["judge"], row["outcome"], row["scores"]) == ("r-17", "verifier", "verdict", [1.0])
     assert row["metadata"] == '{"step": 3}'
+
+
+def test_votes_are_drawn_reduced_and_shown() -> None:
+    item = {"prompt": "2+2?", "candidates": ["four", "five"]}
+    puppet = Puppet(text="\\boxed{9, 3}")
+    reply = score(puppet, "pointwise", item, k=4, orders="balanced")
+    assert isinstance(reply, VerdictReply)
+    verdict = reply.verdict
+    assert [vote.vote for vote in verdict.votes] == [0, 1, 2, 3]
+    # The same text in balanced orders: each candidate stands first twice, so all that is left of it is a tie.
+    assert verdict.scores == [24.0, 24.0]
+    assert verdict.flags == ["tie"]
+    assert verdict.choice in (0, 1)
+    assert verdict.usage.calls == 4
+    assert {request.sampling.temperature for request in puppet.requests} == {0.5}
+
+
+def test_a_plain_judgment_is_sampled_at_the_serving_temperature() -> None:
+    puppet = Puppet(text="1")
+    score(puppet)
+    assert {request.sampling.temperature for request in puppet.requests} == {0.1}
+
+
+def test_too_few_valid_votes_are_a_typed_failure() -> None:
+    item = {"prompt": "2+2?", "candidates": ["four", "five"]}
+    reply = score(Puppet(text="hm"), "pointwise", item, k=2)
+    assert isinstance(reply, FailureReply)
+    assert reply.failure.kind is FailureKind.PARSE_ERROR
+    assert reply.failure.detail.startswith("all 2 votes failed")
+    assert [vote.failure for vote in reply.failure.votes] == [FailureKind.PARSE_ERROR] * 2

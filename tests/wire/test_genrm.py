@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from assay.core.config import explain
-from assay.core.types import SamplingParams
+from assay.core.types import DEFAULT_SAMPLING, SamplingParams
 from assay.wire.genrm import DEFAULT_KEY, GenRMConfig
 
 DEFAULTS = SamplingParams(temperature=0.1, top_p=1.0, top_k=-1, max_new_tokens=4096)
@@ -34,7 +34,7 @@ def test_a_model_path_is_the_default_instance_with_the_seeds_defaults() -> None:
         1,
     )
     assert spec.engine.mem_fraction_static is None
-    assert spec.sampling == DEFAULTS
+    assert spec.sampling.over(DEFAULT_SAMPLING) == DEFAULTS
 
 
 def test_configuration_as_the_seeds_write_it() -> None:
@@ -47,7 +47,7 @@ def test_configuration_as_the_seeds_write_it() -> None:
     ).specs()[DEFAULT_KEY]
     assert spec.engine.max_context_len == 10240
     assert spec.engine.passed_through == {"attention_backend": "fa3"}
-    assert spec.sampling == SamplingParams(
+    assert spec.sampling.over(DEFAULT_SAMPLING) == SamplingParams(
         temperature=0.1, top_p=1.0, top_k=-1, max_new_tokens=32, chat_template_kwargs={"enable_thinking": False}
     )
 
@@ -76,7 +76,7 @@ def test_an_absent_configuration_is_the_global_one_and_a_present_one_takes_the_d
     assert (quality.sampling.temperature, quality.sampling.max_new_tokens) == (0.7, 64)
     assert quality.num_gpus_per_engine == 2
     assert (safety.engine.max_context_len, safety.engine.mem_fraction_static) == (8192, None)
-    assert (safety.sampling.temperature, safety.sampling.max_new_tokens) == (0.1, 32)
+    assert (safety.sampling.temperature, safety.sampling.max_new_tokens) == (None, 32)
 
 
 def test_instances_win_over_the_model_path_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:

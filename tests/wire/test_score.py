@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from assay.core.errors import InputError
 from assay.core.types import (
@@ -17,6 +18,7 @@ from assay.core.types import (
     Verdict,
     Vote,
 )
+from assay.voting.plan import Confident, VotePlan
 from assay.wire.body import parse
 from assay.wire.score import (
     FailureReply,
@@ -29,6 +31,7 @@ from assay.wire.score import (
     to_item,
     to_outcome,
 )
+from assay.wire.voting import plan_fields
 
 REPLY: TypeAdapter[ScoreReply] = TypeAdapter(ScoreReply)
 FACTS = {"judge": "pointwise-12", "model": "m", "weight_version": "w3"}
@@ -80,9 +83,34 @@ def test_an_item_that_leaves_a_question_open_is_refused(item: object, message: s
         parse(ScoreBody, json.dumps({"judge": "verifier", "item": item}).encode())
 
 
-def test_more_than_one_vote_is_refused_by_name() -> None:
-    with pytest.raises(ValidationError, match=r"k must be 1 \(got 4\)"):
-        ScoreBody(judge="verifier", item=ItemBody(prompt="x", candidates=["a"]), k=4)
+BODY = {"judge": "pointwise", "item": {"prompt": "x", "candidates": ["a", "b"]}}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"k": 0}, "k must be between 1 and 4096, got 0"),
+        ({"k": 4, "meta": "m", "k_meta": 5}, "k_meta must be between 1 and k=4, got 5"),
+        ({"k": 4, "k_meta": 2}, "k_meta=2 needs a meta RM"),
+        ({"k": 4, "stop": "soon"}, "stop 'soon' is no rule"),
+        ({"k": 4, "stop": "confident:0.9"}, "delta must lie between 0 and 0.5"),
+        ({"k": 4, "stop": "certain", "meta": "m"}, "cannot be combined"),
+        ({"k": 4, "min_valid": 5}, "min_valid must be between 1 and k=4"),
+    ],
+)
+def test_options_of_voting_that_cannot_be_are_refused_by_name(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        parse(ScoreBody, json.dumps(BODY | options).encode())
+
+
+def test_a_plan_crosses_the_wire_and_nothing_said_is_a_plain_judgment() -> None:
+    assert parse(ScoreBody, json.dumps(BODY).encode()).plan() is None
+    assert parse(ScoreBody, json.dumps(BODY | {"k": 1}).encode()).plan() == VotePlan()
+    plan = VotePlan(
+        k=8, orders="balanced", reduce="median", ties="half", min_valid=3, stop=Confident(delta=0.1), wave=2
+    )
+    body = ScoreBody(judge="pointwise", item=ItemBody(prompt="x", candidates=["a", "b"]), **plan_fields(plan))
+    assert parse(ScoreBody, body.model_dump_json(exclude_none=True).encode()).plan() == plan
 
 
 def vote(outcome: Verdict | Failure, order: tuple[int, ...], candidate: int | None = None) -> Vote:

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from assay.core.types import Item, Message
+from assay.voting.plan import VotePlan
 from assay.wire.score import ItemBody, ScoreReply
 from assay.wire.status import HealthReply
 
@@ -50,9 +51,12 @@ class SyncGenRMClient:
         *,
         route_key: str | None = None,
         seed: int = 0,
+        plan: VotePlan | None = None,
         deadline_s: float | None = None,
     ) -> ScoreReply:
-        return self._wait(self._client.score(judge, item, route_key=route_key, seed=seed, deadline_s=deadline_s))
+        return self._wait(
+            self._client.score(judge, item, route_key=route_key, seed=seed, plan=plan, deadline_s=deadline_s)
+        )
 
     def health(self) -> HealthReply:
         return self._wait(self._client.health())

@@ -20,6 +20,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assay.core.deadline import Deadline
 from assay.core.types import Item, Message
+from assay.voting.plan import VotePlan
 from assay.wire.body import dump
 from assay.wire.endpoints import EndpointsReply
 from assay.wire.errors import read_error
@@ -27,6 +28,7 @@ from assay.wire.generate import GenerateReply
 from assay.wire.messages import from_message
 from assay.wire.score import ItemBody, ScoreBody, ScoreReply, from_item
 from assay.wire.status import HealthReply
+from assay.wire.voting import plan_fields
 
 from .errors import GenRMError
 from .retry import CONNECT_ATTEMPTS, RETRIED, read_retry_after, wait_s
@@ -112,6 +114,7 @@ class GenRMClient:
         *,
         route_key: str | None = None,
         seed: int = 0,
+        plan: VotePlan | None = None,
         deadline_s: float | None = None,
     ) -> ScoreReply:
         """A ``VerdictReply``, or the ``FailureReply`` of a judgment that came to none (``wire.score.to_outcome``).
@@ -120,7 +123,11 @@ class GenRMClient:
             GenRMError: the item was not judged.
         """
         body = ScoreBody(
-            judge=judge, item=from_item(item) if isinstance(item, Item) else item, route_key=route_key, seed=seed
+            judge=judge,
+            item=from_item(item) if isinstance(item, Item) else item,
+            route_key=route_key,
+            seed=seed,
+            **plan_fields(plan),
         )
         data = await self._answered("POST", "/score", _json(body), self._deadline(deadline_s))
         return _read(_SCORE, data)

@@ -62,6 +62,20 @@ class ResultRow:
     latency_s: float = 0.0
     cached: bool = False
     reasks: int = 0
+    voting: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """The vote plan, as ``voting.spoken`` writes it; empty for a judgment that was one plain vote."""
+    drawn: int = 1
+    """How many votes about the same candidates were drawn."""
+    kept: bool = True
+    """Whether the vote had a part in the decision."""
+    meta: float | None = None
+    """The meta RM's logit."""
+    meta_detail: str = ""
+    """Why there is none, where one was asked for."""
+    decision: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """What votes came to: ``scores``, ``choice``, ``flags``, or ``failure`` with ``detail``; empty without voting."""
+    breakdown: tuple[Mapping[str, Any], ...] = ()
+    """Scores by criterion, one mapping per candidate."""
     time: float | None = None
     """Unix seconds when it was judged."""
     completions: tuple[Mapping[str, Any], ...] = ()
@@ -73,6 +87,11 @@ class ResultRow:
     @property
     def ok(self) -> bool:
         return self.outcome == VERDICT
+
+    @property
+    def judged(self) -> bool:
+        """Whether the judgment that the vote belongs to came to a verdict."""
+        return "failure" not in self.decision if self.decision else self.ok
 
     @property
     def ranking(self) -> tuple[float, ...] | None:
@@ -181,7 +200,7 @@ def _from_json(name: str, value: Any) -> Any:
             value = json.loads(value) if value else {}
         except ValueError as error:
             raise InputError(f"the {name} of a result is no JSON: {value!r:.80}") from error
-    if name == "completions":
+    if name in ("completions", "breakdown"):
         return tuple(cast("Sequence[Mapping[str, Any]]", value or ()))
     if not isinstance(value, Mapping):
         raise InputError(f"the {name} of a result must be an object, not {value!r:.80}")

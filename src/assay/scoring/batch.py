@@ -15,9 +15,10 @@ from assay.core.errors import AssayError, InputError
 from assay.core.types import Item, Json
 from assay.judges.base import Judge, content_hash
 from assay.judges.parts import parts
+from assay.voting.plan import VotePlan
 
 from .judgment import Judgment
-from .runfile import Key
+from .runfile import Subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,23 +29,34 @@ class RunFacts:
     weight_version: str
     sampling: Mapping[str, Json] = field(default_factory=dict[str, Json])
     reask: int | None = None
+    meta: str = ""
+    """The identity of the meta RM that chooses among the votes."""
 
 
 class Judging(Protocol):
     """Whoever can judge: a ``Scorer`` in this process, or a service behind HTTP (``RemoteScorer``)."""
 
-    async def start(self) -> RunFacts:
-        """Be ready to judge. Raises StartError or InputError."""
+    async def start(self, plan: VotePlan | None = None) -> RunFacts:
+        """Be ready to judge, under ``plan``. Raises StartError or InputError."""
         ...
 
     async def close(self) -> None: ...
 
-    async def judge(self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0) -> Judgment:
+    async def judge(
+        self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0, plan: VotePlan | None = None
+    ) -> Judgment:
         """Judge the whole item, however the judge looks at its candidates."""
         ...
 
     async def judge_part(
-        self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0, candidate: int | None = None
+        self,
+        judge: Judge,
+        item: Item,
+        deadline: Deadline,
+        *,
+        seed: int = 0,
+        candidate: int | None = None,
+        plan: VotePlan | None = None,
     ) -> Judgment:
         """Judge one part of an item (``judges.parts``); ``candidate`` says which."""
         ...
@@ -59,8 +71,8 @@ class Unit:
     content_hash: str
 
     @property
-    def key(self) -> Key:
-        return self.item.id, self.candidate, 0
+    def subject(self) -> Subject:
+        return self.item.id, self.candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +110,7 @@ async def judge_units(
     deadline_s: float,
     seed: int,
     on_judgment: Callable[[Judgment], None],
+    plan: VotePlan | None = None,
 ) -> None:
     """Judge every unit, ``concurrency`` at a time, drawing from ``work`` only when there is room.
 
@@ -110,7 +123,7 @@ async def judge_units(
         for unit in source:
             on_judgment(
                 await backend.judge_part(
-                    judge, unit.item, Deadline.after(deadline_s), seed=seed, candidate=unit.candidate
+                    judge, unit.item, Deadline.after(deadline_s), seed=seed, candidate=unit.candidate, plan=plan
                 )
             )
 

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from assay.core.types import Item
 from assay.judges.base import Judge
+from assay.voting.plan import VotePlan
+from assay.voting.spoken import plan_to_json
 
-from .batch import Judging, RunFacts, Skipped, Unit, judge_units, units
+from .batch import Judging, Skipped, Unit, judge_units, units
 from .judgment import Judgment
 from .records import vote_rows
 from .runfile import RunFile, RunHeader
@@ -31,6 +33,8 @@ class Job:
     deadline_s: float = 300.0
     fresh: bool = False
     retry_failed: bool = False
+    plan: VotePlan | None = None
+    """How each judgment is voted on; None = one plain vote."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,7 +65,7 @@ async def run_job(job: Job, backend: Judging, progress: Progress, result: JobRes
         InputError, StartError, OutputError: see ``RunFile`` and the backend.
     """
     try:
-        facts = await backend.start()
+        facts = await backend.start(job.plan)
         header = RunHeader(
             judge=job.judge.identity,
             model=facts.model,
@@ -69,26 +73,26 @@ async def run_job(job: Job, backend: Judging, progress: Progress, result: JobRes
             sampling=facts.sampling,
             reask=facts.reask,
             seed=job.seed,
+            voting={} if job.plan is None else plan_to_json(job.plan),
+            meta=facts.meta,
         )
         with RunFile(job.out, header, fresh=job.fresh, retry_failed=job.retry_failed) as file:
-            await _judge(job, backend, facts, progress, result, file)
+            await _judge(job, backend, progress, result, file)
     finally:
         await backend.close()
 
 
-async def _judge(
-    job: Job, backend: Judging, facts: RunFacts, progress: Progress, result: JobResult, file: RunFile
-) -> None:
+async def _judge(job: Job, backend: Judging, progress: Progress, result: JobResult, file: RunFile) -> None:
     found = list(units(job.judge, job.items))
     result.skipped += [unit for unit in found if isinstance(unit, Skipped)]
     every = [unit for unit in found if isinstance(unit, Unit)]
-    todo = [unit for unit in every if not file.has(unit.key, unit.content_hash)]
+    todo = [unit for unit in every if not file.has(unit.subject, unit.content_hash)]
     result.resumed = len(every) - len(todo)
     progress.on_start(len(every), result.resumed)
     begin = time.perf_counter()
 
     def keep(judgment: Judgment) -> None:
-        for row in vote_rows(judgment, sampling=facts.sampling, base_seed=job.seed):
+        for row in vote_rows(judgment, base_seed=job.seed):
             file.append(row)
         result.judged += 1
         progress.on_judgment(judgment)
@@ -102,7 +106,8 @@ async def _judge(
             deadline_s=job.deadline_s,
             seed=job.seed,
             on_judgment=keep,
+            plan=job.plan,
         )
     finally:
         result.seconds = time.perf_counter() - begin
-        file.close(unit.key for unit in every)
+        file.close(unit.subject for unit in every)

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from assay.core.types import Item, Outcome, Usage, Verdict, Vote
+from assay.core.types import Item, Json, Outcome, Usage, Verdict, Vote
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """What a scorer returns. Everything about the asking stands in the votes; the rest is summed up from them."""
+    """What a scorer returns. Everything about the asking stands in the votes; the rest is summed up from them.
+
+    ``outcome``: of the whole item. ``decisions``: what the votes about each candidate (None = about all of them
+    together) come to. ``voting``: the vote plan as JSON, with the way in which votes were reduced; empty for a plain
+    judgment, which is one vote. ``sampling``: what was asked of the engine, as far as that is known here.
+    """
 
     item: Item
     judge: str
     judge_identity: str
     outcome: Outcome
     votes: tuple[Vote, ...]
+    decisions: Mapping[int | None, Outcome] = field(default_factory=dict[int | None, Outcome])
+    voting: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    sampling: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
     @property
     def ok(self) -> bool:

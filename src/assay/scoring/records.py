@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -17,6 +18,7 @@ from assay.core.types import (
     Failure,
     Item,
     Json,
+    Outcome,
     Request,
     RulePrompt,
     SamplingParams,
@@ -43,9 +45,7 @@ def _one_prompt(request: Request) -> str:
             return f"token ids {list(token_prompt.token_ids)}"
 
 
-def vote_rows(
-    judgment: Judgment, *, instance: str = "", sampling: Mapping[str, Json] | None = None, base_seed: int = 0
-) -> list[ResultRow]:
+def vote_rows(judgment: Judgment, *, instance: str = "", base_seed: int = 0) -> list[ResultRow]:
     """The rows of a judgment, one a vote, in the order of the votes."""
     item = item_to_row(judgment.item)
     shared = {
@@ -54,12 +54,31 @@ def vote_rows(
         "judge": judgment.judge,
         "judge_identity": judgment.judge_identity,
         "base_seed": base_seed,
-        "sampling": {} if sampling is None else dict(sampling),
+        "sampling": dict(judgment.sampling),
+        "voting": dict(judgment.voting),
         "item": item,
         "metadata": dict(judgment.item.metadata),
         "time": time.time(),
     }
-    return [ResultRow(**shared, **_vote(vote, judgment.item)) for vote in judgment.votes]
+    drawn = Counter(vote.candidate for vote in judgment.votes)
+    told = {name: decision_json(outcome) for name, outcome in judgment.decisions.items()} if judgment.voting else {}
+    return [
+        ResultRow(
+            **shared,
+            **_vote(vote, judgment.item),
+            drawn=drawn[vote.candidate],
+            decision=told.get(vote.candidate, {}),
+        )
+        for vote in judgment.votes
+    ]
+
+
+def decision_json(outcome: Outcome) -> dict[str, Json]:
+    """What votes came to, as a record says it."""
+    if isinstance(outcome, Failure):
+        return {"failure": str(outcome.kind), "detail": outcome.detail}
+    scores: list[Json] | None = None if outcome.scores is None else [*outcome.scores]
+    return {"scores": scores, "choice": outcome.choice, "flags": [*outcome.flags]}
 
 
 def said(sampling: SamplingParams) -> dict[str, Any]:
@@ -98,6 +117,10 @@ def _vote(vote: Vote, item: Item) -> dict[str, Any]:
         "cached": vote.cached,
         "reasks": vote.reasks,
         "completions": tuple(completions_to_json(vote.completions)),
+        "kept": vote.kept,
+        "meta": vote.meta,
+        "meta_detail": "" if vote.meta_failure is None else f"{vote.meta_failure.kind}: {vote.meta_failure.detail}",
+        "breakdown": () if verdict is None else verdict.breakdown,
     }
 
 

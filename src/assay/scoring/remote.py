@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from assay.client import GenRMClient, GenRMError
 from assay.core.codec import completions_from_json
@@ -18,8 +18,10 @@ from assay.core.types import Draw, Failure, FailureKind, Item, Outcome, Usage, V
 from assay.judges.base import Judge, content_hash
 from assay.judges.parts import parts
 from assay.voting.draws import make_draw
+from assay.voting.plan import VotePlan
 from assay.wire.score import ScoreReply, VerdictReply, VoteReply, to_outcome
 
+from .ballot import Ballot
 from .batch import RunFacts
 from .judgment import Judgment
 from .records import prompt_text
@@ -39,7 +41,7 @@ class RemoteScorer:
         self._client = client
         self._route_key = route_key
 
-    async def start(self) -> RunFacts:
+    async def start(self, plan: VotePlan | None = None) -> RunFacts:  # noqa: ARG002
         """Check that the service is there and ready.
 
         Raises:
@@ -59,36 +61,52 @@ class RemoteScorer:
     async def close(self) -> None:
         await self._client.close()
 
-    async def judge(self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0) -> Judgment:
+    async def judge(
+        self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0, plan: VotePlan | None = None
+    ) -> Judgment:
         """Judge the whole item in one call; an answer that did not come is a ``Failure`` of its kind.
 
         Raises:
-            InputError: the service refuses what would be refused for every item (unknown judge or route key, no right).
+            InputError: the service refuses what would be refused for every item (unknown judge, meta RM or route key,
+                no right), or the plan asks for what the judge cannot give.
         """
-        asked = [
-            _ask(judge, piece, seed, place if judge.per_candidate else None)
-            for place, piece in enumerate(parts(judge, item))
-        ]
-        return await self._judge(judge, item, asked, deadline, seed)
+        pieces = [(piece, place if judge.per_candidate else None) for place, piece in enumerate(parts(judge, item))]
+        return await self._judge(_Task(judge=judge, item=item, pieces=pieces, seed=seed, plan=plan), deadline)
 
     async def judge_part(
-        self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0, candidate: int | None = None
+        self,
+        judge: Judge,
+        item: Item,
+        deadline: Deadline,
+        *,
+        seed: int = 0,
+        candidate: int | None = None,
+        plan: VotePlan | None = None,
     ) -> Judgment:
         """One judgment of one part of an item. Raises InputError as ``judge`` does."""
-        return await self._judge(judge, item, [_ask(judge, item, seed, candidate)], deadline, seed)
+        return await self._judge(
+            _Task(judge=judge, item=item, pieces=[(item, candidate)], seed=seed, plan=plan), deadline
+        )
 
-    async def _judge(self, judge: Judge, item: Item, asked: Sequence[Vote], deadline: Deadline, seed: int) -> Judgment:
+    async def _judge(self, task: _Task, deadline: Deadline) -> Judgment:
+        judge, item = task.judge, task.item
+        ballot = None if task.plan is None else Ballot.of(task.plan, judge, item.n)
         begin = time.perf_counter()
         try:
             reply = await self._client.score(
-                judge.name, item, route_key=self._route_key, seed=seed, deadline_s=max(0.001, deadline.left)
+                judge.name,
+                item,
+                route_key=self._route_key,
+                seed=task.seed,
+                plan=task.plan,
+                deadline_s=max(0.001, deadline.left),
             )
         except GenRMError as error:
             outcome: Outcome = _failure(error)
-            votes = [replace(vote, outcome=outcome) for vote in asked]
+            votes = [replace(task.asked(place, 0), outcome=outcome) for place in range(len(task.pieces))]
         else:
             outcome = to_outcome(reply)
-            votes = _votes(judge, reply, asked)
+            votes = _votes(task, reply)
         seconds = time.perf_counter() - begin
         return Judgment(
             item=item,
@@ -96,45 +114,76 @@ class RemoteScorer:
             judge_identity=judge.identity,
             outcome=outcome,
             votes=tuple(replace(vote, latency_s=seconds) for vote in votes),
+            decisions=_decisions(votes, ballot, task.seed),
+            voting={} if ballot is None else ballot.told,
         )
 
 
-def _ask(judge: Judge, item: Item, seed: int, candidate: int | None) -> Vote:
-    """The vote as it is before its answer: what will be asked there, known here because nothing about it is chance."""
-    content = content_hash(judge, item)
-    draw = make_draw(judge.asks, content, item.n, vote=0, base=seed)
-    return Vote(
-        draw=draw,
-        outcome=_UNANSWERED,
-        candidate=candidate,
-        content_hash=content,
-        prompt=prompt_text(judge.plan(item, draw)),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Task:
+    """One judgment to ask for; what will be asked there is known here, because nothing about it is chance."""
+
+    judge: Judge
+    item: Item
+    pieces: Sequence[tuple[Item, int | None]]
+    seed: int
+    plan: VotePlan | None
+
+    def asked(self, place: int, vote: int) -> Vote:
+        """A vote about one of the pieces as it is before its answer."""
+        judge, (piece, candidate) = self.judge, self.pieces[place]
+        orders = "shuffle" if self.plan is None else self.plan.orders
+        content = content_hash(judge, piece)
+        draw = make_draw(judge.asks, content, piece.n, vote=vote, base=self.seed, orders=orders)
+        return Vote(
+            draw=draw,
+            outcome=_UNANSWERED,
+            candidate=candidate,
+            content_hash=content,
+            prompt=prompt_text(judge.plan(piece, draw)),
+        )
 
 
-def _votes(judge: Judge, reply: ScoreReply, asked: Sequence[Vote]) -> list[Vote]:
+def _decisions(votes: Sequence[Vote], ballot: Ballot | None, seed: int) -> dict[int | None, Outcome]:
+    """What the votes about each candidate come to; the service decided by the same function."""
+    if ballot is None:
+        return {vote.candidate: vote.outcome for vote in votes}
+    groups: dict[int | None, list[Vote]] = {}
+    for vote in votes:
+        groups.setdefault(vote.candidate, []).append(vote)
+    return {candidate: ballot.decided(group, seed)[1] for candidate, group in groups.items()}
+
+
+def _votes(task: _Task, reply: ScoreReply) -> list[Vote]:
     """The votes with their answers.
 
     Raises:
         InputError: the service's judge of that name is another one.
     """
+    judge = task.judge
     told = reply.verdict if isinstance(reply, VerdictReply) else reply.failure
     if told.judge != judge.identity:
         raise InputError(
             f"the service's judge {judge.name!r} is not the one configured here ({told.judge} instead of "
             f"{judge.identity}): give both the same options, e.g. --choices, --lenient, --language"
         )
-    return [_answered(vote, asked, told.model, told.weight_version) for vote in told.votes]
+    return [_answered(vote, task, told.model, told.weight_version) for vote in told.votes]
 
 
-def _answered(told: VoteReply, asked: Sequence[Vote], model: str, weight_version: str) -> Vote:
-    mine = asked[told.candidate or 0]
+def _answered(told: VoteReply, task: _Task, model: str, weight_version: str) -> Vote:
+    mine = task.asked(told.candidate or 0, told.vote)
     outcome: Outcome
     if told.failure is not None:
         outcome = Failure(kind=told.failure, detail=told.detail or "", text=told.text)
     else:
-        scores = None if told.scores is None else tuple(told.scores)
-        outcome = Verdict(scores=scores, choice=told.choice, flags=tuple(told.flags), text=told.text, mass=told.mass)
+        outcome = Verdict(
+            scores=None if told.scores is None else tuple(told.scores),
+            choice=told.choice,
+            flags=tuple(told.flags),
+            text=told.text,
+            mass=told.mass,
+            breakdown=tuple(told.breakdown),
+        )
     return replace(
         mine,
         draw=Draw(vote=told.vote, seed=told.seed, order=tuple(told.order)),
@@ -145,6 +194,9 @@ def _answered(told: VoteReply, asked: Sequence[Vote], model: str, weight_version
         reasks=told.reasks,
         model=model,
         weight_version=weight_version,
+        kept=told.kept,
+        meta=told.meta,
+        meta_failure=told.meta_failure and Failure(kind=told.meta_failure, detail=told.meta_detail or ""),
     )
 
 

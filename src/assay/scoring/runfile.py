@@ -9,7 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
@@ -22,6 +22,8 @@ from assay.data import COLUMNS, VERDICT, ResultRow, row_to_json
 
 from .journal import Journal, read_at, read_header, read_journal, read_sealed, seal
 
+Subject = tuple[str, int | None]
+"""Item and candidate: what one judgment is about, with however many votes."""
 Key = tuple[str, int | None, int]
 """Item, candidate, vote."""
 
@@ -36,12 +38,18 @@ class RunHeader:
     sampling: Mapping[str, Json]
     reask: int | None
     seed: int
+    voting: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    meta: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Known:
+    """What is there of a judgment: it is whole when all votes that were drawn are."""
+
     content_hash: str
-    outcome: str
+    drawn: int
+    ok: bool
+    votes: set[int]
 
 
 class RunFile:
@@ -58,7 +66,7 @@ class RunFile:
         self._header: dict[str, Any] = json.loads(json.dumps({"assay_run": 1, **asdict(header)}))
         self._journal_path = path.with_name(path.name + ".journal.jsonl")
         self._retry_failed = retry_failed
-        self._known: dict[Key, _Known] = {}
+        self._known: dict[Subject, _Known] = {}
         self._lock = _lock(path)
         self._journal: Journal[ResultRow] | None = None
         try:
@@ -82,21 +90,24 @@ class RunFile:
     def __len__(self) -> int:
         return len(self._known)
 
-    def has(self, key: Key, content_hash: str) -> bool:
-        """Whether this vote was drawn on this very content before (where failures are retried: with a verdict)."""
-        known = self._known.get(key)
-        if known is None or known.content_hash != content_hash:
+    def has(self, subject: Subject, content_hash: str) -> bool:
+        """Whether this judgment of this very content is there (where failures are retried: with a verdict).
+
+        One that a kill cut off in the middle of its votes is not: it is made again, and its rows replaced.
+        """
+        known = self._known.get(subject)
+        if known is None or known.content_hash != content_hash or len(known.votes) < known.drawn:
             return False
-        return known.outcome == VERDICT or not self._retry_failed
+        return known.ok or not self._retry_failed
 
     def append(self, row: ResultRow) -> None:
         """Keep a row; it replaces an earlier one with its key. Raises OutputError."""
         if self._journal is None:
             self._journal = self._open()
         self._journal.append(row)
-        self._known[(row.item_id, row.candidate, row.vote)] = _Known(row.content_hash, row.outcome)
+        self._remember((row.item_id, row.candidate), row.vote, row.content_hash, row.drawn, row.judged)
 
-    def close(self, order: Iterable[Key] = ()) -> None:
+    def close(self, order: Iterable[Subject] = ()) -> None:
         """Turn everything into the Parquet file: rows in ``order`` first, the others as they came. Twice is fine."""
         if self._journal is None:
             self._unlock()
@@ -104,7 +115,14 @@ class RunFile:
         self._journal.close()
         _, rows = read_journal(self._journal_path)
         last = {_key(row): offset for offset, row in rows}
-        wanted = dict.fromkeys(key for key in order if key in last) | dict.fromkeys(last)
+        subjects = dict.fromkeys(subject for subject in order if subject in self._known) | dict.fromkeys(self._known)
+        # A judgment made again may have drawn fewer votes: those of the first time that are left over are not its own.
+        wanted = (
+            (*subject, vote)
+            for subject in subjects
+            for vote in sorted(self._known[subject].votes)
+            if vote < self._known[subject].drawn
+        )
         seal(read_at(self._journal_path, (last[key] for key in wanted)), self.path, self._header, COLUMNS)
         self._journal_path.unlink()
         self._journal = None
@@ -133,7 +151,16 @@ class RunFile:
 
     def _note(self, rows: Iterable[Mapping[str, Any]]) -> None:
         for row in rows:
-            self._known[_key(row)] = _Known(row["content_hash"], row["outcome"])
+            decision = json.loads(row.get("decision") or "{}")
+            ok = "failure" not in decision if decision else row["outcome"] == VERDICT
+            self._remember(_key(row)[:2], row["vote"], row["content_hash"], row.get("drawn") or 1, ok)
+
+    def _remember(self, subject: Subject, vote: int, content_hash: str, drawn: int, ok: bool) -> None:
+        known = self._known.get(subject)
+        if known is None or known.content_hash != content_hash:
+            known = self._known[subject] = _Known(content_hash, drawn, ok, set())
+        known.drawn, known.ok = drawn, ok
+        known.votes.add(vote)
 
     def _open(self) -> Journal[ResultRow]:
         """The journal, with the rows of a sealed file copied into it first: from then on it holds everything."""

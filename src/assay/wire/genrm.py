@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import ConfigDict, Field, field_validator, model_validator
 
 from assay.core.config import Config
-from assay.core.types import DEFAULT_SAMPLING, SamplingParams
+from assay.core.types import SamplingParams
 
 from .sampling import Positive, SamplingBody, to_sampling
 
@@ -72,6 +72,7 @@ class InstanceSpec:
     num_gpus_per_engine: int
     engine: GenRMEngineConfig
     sampling: SamplingParams
+    """As the user said it; the scorer fills in the rest, which for votes is not the same as for plain judgments."""
 
 
 class GenRMConfig(Config):
@@ -126,7 +127,7 @@ class GenRMConfig(Config):
             num_gpus=1 if self.genrm_num_gpus is None else self.genrm_num_gpus,
             num_gpus_per_engine=self.genrm_num_gpus_per_engine,
             engine=self.genrm_engine_config,
-            sampling=_filled(self.genrm_sampling_config),
+            sampling=to_sampling(self.genrm_sampling_config),
         )
 
     def _named(self, key: str, instance: InstanceConfig) -> InstanceSpec:
@@ -136,9 +137,5 @@ class GenRMConfig(Config):
             num_gpus=instance.num_gpus,
             num_gpus_per_engine=instance.num_gpus_per_engine or self.genrm_num_gpus_per_engine,
             engine=instance.engine_config or self.genrm_engine_config,
-            sampling=_filled(instance.sampling_config or self.genrm_sampling_config),
+            sampling=to_sampling(instance.sampling_config or self.genrm_sampling_config),
         )
-
-
-def _filled(sampling: SamplingBody) -> SamplingParams:
-    return to_sampling(sampling).over(DEFAULT_SAMPLING)

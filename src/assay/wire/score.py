@@ -5,13 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from assay.core.codec import completions_to_json
-from assay.core.types import Candidate, Failure, FailureKind, Item, Json, Message, Outcome, Usage, Verdict, Vote
+from assay.core.types import (
+    Candidate,
+    Failure,
+    FailureKind,
+    Item,
+    Json,
+    Message,
+    Outcome,
+    Usage,
+    Verdict,
+    Vote,
+)
 
 from .body import Body, JsonObject, Reply
 from .messages import MessageBody, Messages, from_message, to_messages
+from .voting import VotingFields
 
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -40,7 +52,7 @@ class ItemBody(Body):
         return self
 
 
-class ScoreBody(Body):
+class ScoreBody(Body, VotingFields):
     """One judgment."""
 
     judge: str
@@ -50,21 +62,11 @@ class ScoreBody(Body):
     route_key: str | None = None
     """Which instance judges; may be left out where there is one."""
 
-    k: int = 1
-    """Votes to draw."""
-
     seed: Annotated[int, Field(ge=0)] = 0
     """Your own seed: another one gives independent draws, the same one the same draws."""
 
     deadline_s: Seconds | None = None
     """Seconds after which the verdict is of no use any more."""
-
-    @field_validator("k")
-    @classmethod
-    def _one_vote(cls, k: int) -> int:
-        if k != 1:
-            raise ValueError(f"this service draws one vote per judgment, so k must be 1 (got {k})")
-        return k
 
 
 class UsageReply(Reply):
@@ -99,6 +101,20 @@ class VoteReply(Reply):
     cached: bool
     reasks: int = 0
     """How often it was asked again, because the text held no verdict."""
+
+    kept: bool = True
+    """Whether the vote had a part in the decision."""
+
+    meta: float | None = None
+    """The meta RM's logit, where the plan has one."""
+
+    meta_failure: FailureKind | None = None
+    """Why there is no logit, with its ``meta_detail``."""
+
+    meta_detail: str | None = None
+
+    breakdown: list[dict[str, float | None]] = Field(default_factory=list[dict[str, float | None]])
+    """Scores by criterion, one object per candidate; null = that criterion failed."""
 
     usage: UsageReply
     completions: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
@@ -205,7 +221,8 @@ def to_outcome(reply: ScoreReply) -> Outcome:
 
 
 def _texts(votes: Sequence[VoteReply]) -> str:
-    return "\n\n".join(vote.text for vote in votes)
+    """The texts of a judgment without voting; of several votes each keeps its own."""
+    return "" if any(vote.vote for vote in votes) else "\n\n".join(vote.text for vote in votes)
 
 
 def _vote(vote: Vote) -> dict[str, Json]:
@@ -223,6 +240,12 @@ def _vote(vote: Vote) -> dict[str, Json]:
     }
     if vote.candidate is not None:
         told["candidate"] = vote.candidate
+    if not vote.kept:
+        told["kept"] = False
+    if vote.meta is not None:
+        told["meta"] = vote.meta
+    if vote.meta_failure is not None:
+        told |= {"meta_failure": str(vote.meta_failure.kind), "meta_detail": vote.meta_failure.detail}
     if isinstance(outcome, Failure):
         told |= {"failure": str(outcome.kind), "detail": outcome.detail}
     else:
@@ -238,6 +261,8 @@ def _decision(verdict: Verdict) -> dict[str, Json]:
         told["choice"] = verdict.choice
     if verdict.mass is not None:
         told["mass"] = verdict.mass
+    if verdict.breakdown:
+        told["breakdown"] = [dict(one) for one in verdict.breakdown]
     return told
 
 

@@ -34,7 +34,7 @@ def add_score(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings)
         item = to_item(body.item, call.request_id)
         deadline = call.deadline(settings.deadline_s, body.deadline_s)
         async with instance.in_flight(call, deadline):
-            judgment = await instance.scorer.judge(judge, item, deadline, seed=body.seed)
+            judgment = await instance.scorer.judge(judge, item, deadline, seed=body.seed, plan=body.plan())
         outcome = judgment.outcome
         if isinstance(outcome, Failure) and outcome.kind in NOT_JUDGED:
             raise GenerationError(outcome.kind, outcome.detail, retry_after=outcome.retry_after)
