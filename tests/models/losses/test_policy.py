@@ -82,6 +82,26 @@ def test_one_token_by_hand() -> None:
     assert means["clip_fraction"] == 0
 
 
+def test_the_unbiased_kl_is_weighted_by_the_ratio_and_so_is_its_gradient() -> None:
+    # r = 0.6 / 0.5, k3 = 0.3 / 0.6 - ln 0.5 - 1; d(r k)/dx = r k + r (1 - e^d), with x = ln pi.
+    logprobs = tensor([math.log(0.6)], requires_grad=True)
+    config = PolicyLossConfig(use_kl_loss=True, kl_loss_coef=1.0, kl_loss_type="k3", use_unbiased_kl=True)
+    found = policy_loss(
+        logprobs,
+        tensor([math.log(0.5)]),
+        tensor([0.0]),
+        tensor([1.0]),
+        tensor([0]),
+        reference=tensor([math.log(0.3)]),
+        config=config,
+    )
+    found.loss.backward()
+    kl = 0.5 + math.log(2) - 1
+    assert found.loss.item() == pytest.approx(1.2 * kl)
+    assert logprobs.grad is not None
+    assert logprobs.grad.item() == pytest.approx(1.2 * kl + 1.2 * 0.5)
+
+
 @settings(max_examples=30)
 @given(
     seed=st.integers(0, 10_000),

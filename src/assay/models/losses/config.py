@@ -26,6 +26,8 @@ class PolicyLossConfig:
     use_kl_loss: bool = False
     kl_loss_coef: float = 0.0
     kl_loss_type: KlType = "low_var_kl"
+    use_unbiased_kl: bool = False
+    """Multiply the KL by the importance ratio, for the old policy sampled the tokens (DeepSeek-V3.2, 2512.02556)."""
     use_tis: bool = False
     tis_clip: float = 2.0
     tis_clip_low: float = 0.0

@@ -2,6 +2,8 @@
 
 loss = sum_t w_t * (tis_t * surrogate_t + kl_coef * kl_t - entropy_coef * entropy_t)
 
+With ``use_unbiased_kl``, kl_t is multiplied by the importance ratio.
+
 Exact under any cut into micro-batches and ranks (see ``aggregation``): add the losses, or their gradients, of the
 parts. A rank whose framework averages gradients multiplies by the number of ranks.
 """
@@ -61,6 +63,8 @@ def policy_loss(
     tis = _tis(old, rollout, config)
     policy = surrogate.loss if tis is None else surrogate.loss * tis.weights
     kl = None if reference is None else kl_estimate(logprobs, reference, config.kl_loss_type)
+    if kl is not None and config.use_unbiased_kl:
+        kl = kl * ratio
 
     total = policy
     if config.kl_coef != 0:

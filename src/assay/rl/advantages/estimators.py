@@ -5,7 +5,7 @@
 | ``grpo`` | by group, over its deviation | token | ``sequence_mean`` |
 | ``gspo`` | the same | sequence | ``sequence_mean`` |
 | ``dr_grpo`` | by group, deviation left alone | token | ``constant`` |
-| ``rloo`` | against the others of the group | token | ``sequence_mean`` |
+| ``rloo`` | against the others of the group | token | ``sequence_sum`` |
 | ``reinforce_plus_plus`` | against the batch | token | ``token_mean`` |
 | ``reinforce_plus_plus_baseline`` | by group, over the batch's deviation | token | ``token_mean`` |
 
@@ -101,7 +101,7 @@ ESTIMATORS: Mapping[EstimatorName, Estimator] = {
     "grpo": Estimator(advantages=_grpo, level="token", aggregation="sequence_mean"),
     "gspo": Estimator(advantages=_gspo, level="sequence", aggregation="sequence_mean"),
     "dr_grpo": Estimator(advantages=_dr_grpo, level="token", aggregation="constant"),
-    "rloo": Estimator(advantages=_rloo, level="token", aggregation="sequence_mean"),
+    "rloo": Estimator(advantages=_rloo, level="token", aggregation="sequence_sum"),
     "reinforce_plus_plus": Estimator(advantages=_plus_plus, level="token", aggregation="token_mean"),
     "reinforce_plus_plus_baseline": Estimator(advantages=_plus_plus_baseline, level="token", aggregation="token_mean"),
 }
