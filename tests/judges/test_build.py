@@ -29,7 +29,7 @@ def test_options_and_judge_have_the_same_defaults(judge):
 
 
 def test_an_unknown_judge_is_refused_with_the_list():
-    with pytest.raises(InputError, match=r"'verifyer'.*verifier, pointwise, math.*\.toml"):
+    with pytest.raises(InputError, match=r"'verifyer'.*verifier, .*math.*\.toml"):
         build_judge("verifyer")
 
 

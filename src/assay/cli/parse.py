@@ -31,12 +31,12 @@ class ParseLine(Config):
 
 
 class ParseFlags(Config):
-    """Print one JSON verdict (scores) or failure a line for judge texts read from FILE."""
+    """Print one JSON verdict (scores or choice) or failure a line for judge texts read from FILE."""
 
     file: Annotated[Path | None, typer.Argument()] = None
     """JSONL with text, n and optionally mode; stdin without it."""
     judge: str = "pointwise"
-    """pointwise, verifier, or the path of a judge's TOML file."""
+    """pointwise, pairwise, verifier, or the path of a judge's TOML file."""
     lenient: Annotated[bool, typer.Option("--lenient")] = False
     """Also accept near misses of the format; such verdicts are flagged."""
 
@@ -65,7 +65,8 @@ def read(line: ParseLine, judge: str, lenient: bool) -> Outcome:
 
 def _answer(outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, Verdict):
-        return {"scores": outcome.scores, "flags": list(outcome.flags)}
+        told: dict[str, Any] = {"scores": outcome.scores} if outcome.choice is None else {"choice": outcome.choice}
+        return {**told, "flags": list(outcome.flags)}
     return {"failure": {"kind": str(outcome.kind), "detail": outcome.detail}}
 
 

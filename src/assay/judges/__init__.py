@@ -17,6 +17,7 @@ from .base import Judge, content_hash
 from .custom import CustomJudge
 from .math_rule import MathConfig, MathJudge
 from .options import EVERY, checked_options, options_by_judge
+from .pairwise import PairwiseConfig, PairwiseJudge
 from .parts import join, parts
 from .pointwise import PointwiseConfig, PointwiseJudge
 from .spec import load_spec
@@ -37,6 +38,7 @@ JUDGES: Mapping[str, BuiltIn] = MappingProxyType(
     {
         "verifier": BuiltIn(VerifierConfig, VerifierJudge),
         "pointwise": BuiltIn(PointwiseConfig, PointwiseJudge),
+        "pairwise": BuiltIn(PairwiseConfig, PairwiseJudge),
         "math": BuiltIn(MathConfig, MathJudge),
     }
 )

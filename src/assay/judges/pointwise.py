@@ -18,7 +18,7 @@ from .reply import read_reply
 from .request import ask
 from .scores import Mode, parse_scores
 from .shield import Language, block, conversation_block
-from .template import conversation, fill, load_prompt, need_candidates
+from .template import conversation, fill, load_prompt, need_candidates, reference_section, shown_reference
 
 _FILES = ("multi", "single", "binary", "criteria", "reference")
 
@@ -72,7 +72,7 @@ class PointwiseJudge:
         self._check(item)
         return {
             "conversation": [[role, text] for role, text in conversation(item)],
-            "reference": self._reference(item),
+            "reference": shown_reference(item, wanted=self.reference),
             "candidates": [candidate.text for candidate in item.candidates],
         }
 
@@ -83,7 +83,9 @@ class PointwiseJudge:
             {
                 "criteria": self.prompts["criteria"],
                 "conversation": conversation_block(conversation(item), language=self.language),
-                "reference": self._reference_section(item),
+                "reference": reference_section(
+                    self.prompts["reference"], shown_reference(item, wanted=self.reference), self.language
+                ),
                 "candidates": self._candidates(item, draw),
                 "count": str(item.n),
             },
@@ -111,16 +113,6 @@ class PointwiseJudge:
         if self.mode == "0-1":
             return "binary"
         return "single" if item.n == 1 else "multi"
-
-    def _reference(self, item: Item) -> str | None:
-        return item.reference if self.reference and item.reference and item.reference.strip() else None
-
-    def _reference_section(self, item: Item) -> str:
-        reference = self._reference(item)
-        if reference is None:
-            return ""
-        shown = block("reference", reference, language=self.language)
-        return f"\n{fill(self.prompts['reference'], {'reference': shown})}\n"
 
     def _candidates(self, item: Item, draw: Draw) -> str:
         single = self.mode == "0-1"

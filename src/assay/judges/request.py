@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from assay.core.types import ChatPrompt, Draw, Message, Request, SamplingParams
 
 
@@ -13,3 +15,15 @@ def ask(
     messages = (user,) if system is None else (Message(role="system", content=system), user)
     sampling = SamplingParams(seed=draw.seed)
     return (Request(id=f"{draw.seed}-0", prompt=ChatPrompt(messages=messages), sampling=sampling, choices=choices),)
+
+
+def ask_each(draw: Draw, texts: Sequence[str]) -> tuple[Request, ...]:
+    """A request for each text; the first has the draw's seed, the scorer derives the others' from it."""
+    return tuple(
+        Request(
+            id=f"{draw.seed}-{place}",
+            prompt=ChatPrompt(messages=(Message(role="user", content=text),)),
+            sampling=SamplingParams(seed=draw.seed if place == 0 else None),
+        )
+        for place, text in enumerate(texts)
+    )

@@ -1,7 +1,7 @@
 r"""Reading a judge's text: ``\boxed{7, 5}`` (``parse_scores``), a label (``parse_label``), a number (``parse_number``).
 
-Owns: the parser rules, strict by default. Does not own: thinking, refusals and cut-offs (``reply``); how numbers and
-boxes are spelt (``notation``).
+Owns: the parser rules, strict by default. Does not own: thinking, refusals and cut-offs (``reply``); the parts of a box
+(``box``); how numbers and boxes are spelt (``notation``).
 
 The last box is the verdict. It holds exactly n numbers that are on the scale, or there is no verdict and the failure
 says why: nothing is padded, cut, guessed from the text around it or taken from an earlier box. ``lenient`` forgives how
@@ -11,7 +11,6 @@ reading takes is flagged ``lenient``. A small overshoot is clipped and flagged; 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
@@ -19,7 +18,8 @@ from typing import Literal, TypeAlias
 from assay.core.errors import InputError
 from assay.core.types import Failure, FailureKind, Outcome, Verdict
 
-from .notation import ANY_BOX, ASCII_FORM, STRICT_BOX, balanced, bare, last_box, number, plain
+from .box import quoted, read_box
+from .notation import ANY_BOX, ASCII_FORM, balanced, number, plain
 from .reply import outcome_is, spoken, unread
 
 Mode: TypeAlias = Literal["1-10", "0-1"]
@@ -29,15 +29,6 @@ RULES_VERSION = 1
 
 OVERSHOOT = 5.0
 """How far outside 1 to 10 a number may lie and still be clipped (11, 0, -3); beyond it another scale was used (85)."""
-
-_WHITE = " \t\r\n"
-_SEPARATOR = re.compile(r"[,;]")
-_LABEL = re.compile(
-    r"(?:(?:(?:overall |final )?(?:response|resp|r|answer|candidate|assistant|reply|score)"
-    r"|回答|回复|答案|候选|助手|评分|分数)"
-    r"[ ]?#?[ ]?(?P<index>[0-9]{1,3}|[a-z])?|#(?P<bare>[0-9]{1,3})|(?P<letter>[a-z]))[ ]?[:=]",
-    re.IGNORECASE,
-)
 
 
 def parse_scores(text: str, n: int, *, mode: Mode = "1-10", lenient: bool = False) -> Outcome:
@@ -75,7 +66,7 @@ def parse_label(text: str, labels: Mapping[str, float], *, lenient: bool = False
     folded = [score for label, score in labels.items() if label.casefold() == stripped.casefold()]
     exact = [labels[stripped]] if stripped in labels else folded
     loose = Verdict(scores=(exact[0],), flags=("lenient",), text=text) if len(exact) == 1 else None
-    detail = f"the reply is {_shown(said)}, not one of {', '.join(map(repr, labels))}"
+    detail = f"the reply is {quoted(said)}, not one of {', '.join(map(repr, labels))}"
     return _choose(unread(text, said, detail), loose, lenient)
 
 
@@ -92,7 +83,7 @@ def parse_number(text: str, low: float, high: float, *, lenient: bool = False) -
         Verdict(scores=(value + 0.0,), flags=flags, text=text) if value is not None and low <= value <= high else None
         for value, flags in zip(readings, ((), ("lenient",)), strict=True)
     )
-    detail = f"the reply is {_shown(said)}, not a number from {low:g} to {high:g}"
+    detail = f"the reply is {quoted(said)}, not a number from {low:g} to {high:g}"
     return strict or _choose(unread(text, said, detail), loose, lenient)
 
 
@@ -109,30 +100,23 @@ def _choose(strict: Failure, loose: Outcome | None, lenient: bool) -> Outcome:
 
 
 def _boxed(text: str, said: str, n: int, mode: Mode, *, lenient: bool) -> Outcome:
-    box = last_box(said.translate(ASCII_FORM), ANY_BOX) if lenient else last_box(said, STRICT_BOX)
-    if box is None:
-        return unread(text, said, rf"no \boxed{{}} in the reply, which ends in {_shown(said[-60:])}")
-    if box.content is None:
-        return Failure(kind=FailureKind.TRUNCATED, detail=r"the last \boxed{ is never closed", text=text)
-    parts = _split(plain(box.content), n) if lenient else [part.strip(_WHITE) for part in box.content.split(",")]
-    if len(parts) != n:
-        return unread(text, said, f"the last box is {_shown(box.content)}: {len(parts)} parts for {n} candidates")
+    box = read_box(text, said, n, lenient=lenient)
+    if isinstance(box, Failure):
+        return box
     flags: list[str] = []
     scores: list[float] = []
-    for part in parts:
+    for part in box.parts:
         value = number(part)
         if value is None:
-            return unread(text, said, f"{_shown(part)} in the last box is not a number")
+            return unread(text, said, f"{quoted(part)} in the last box is not a number")
         placed = _placed(value, mode)
         if placed is None:
             scale = "0 or 1" if mode == "0-1" else "on the scale 1 to 10"
-            return unread(text, said, f"{_shown(part)} in the last box is not {scale}")
+            return unread(text, said, f"{quoted(part)} in the last box is not {scale}")
         flags += ["clipped"] if placed != value else []
         flags += ["non_integer"] if not value.is_integer() else []
         scores.append(placed)
-    flags += ["multiple_boxes"] if box.count > 1 else []
-    flags += ["lenient"] if lenient else []
-    return Verdict(scores=tuple(scores), flags=tuple(dict.fromkeys(flags)), text=text)
+    return Verdict(scores=tuple(scores), flags=tuple(dict.fromkeys((*flags, *box.flags))), text=text)
 
 
 def _placed(value: float, mode: Mode) -> float | None:
@@ -144,24 +128,6 @@ def _placed(value: float, mode: Mode) -> float | None:
     return min(max(value, 1.0), 10.0)
 
 
-def _split(content: str, n: int) -> list[str]:
-    """The parts of a box, each without emphasis and without a label that names its place."""
-    return [
-        _unlabelled(bare(part), place, n).removesuffix("分").strip()
-        for place, part in enumerate(_SEPARATOR.split(content))
-    ]
-
-
-def _unlabelled(part: str, place: int, n: int) -> str:
-    """``part`` without ``Response 2:`` in front; with it where the label is of another place, which is then refused."""
-    found = _LABEL.match(part)
-    if found is None:
-        return part
-    index = found["index"] or found["bare"] or found["letter"]
-    ours = n == 1 if index is None else index.lower() in (str(place + 1), chr(ord("a") + place) if place < 26 else "")
-    return bare(part[found.end() :]) if ours else part
-
-
 def _undress(said: str) -> str:
     """A one-word reply without what surrounds it: full stop, emphasis, quotes, a box."""
     text = said.translate(ASCII_FORM)
@@ -171,7 +137,3 @@ def _undress(said: str) -> str:
         if found is not None and balanced(text, found.end()) == len(text) - 1:
             text = text[found.end() : -1]
     return text
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")

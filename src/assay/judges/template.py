@@ -14,7 +14,7 @@ from importlib import resources
 from assay.core.errors import InputError
 from assay.core.types import Item
 
-from .shield import Language
+from .shield import Language, block
 
 _PLACEHOLDER = re.compile(r"\\[A-Za-z]+\{|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 r"""The first branch steps over LaTeX commands: the brace in ``\boxed{x}`` is no placeholder."""
@@ -57,6 +57,18 @@ def conversation(item: Item) -> tuple[tuple[str, str], ...]:
                 f"item {item.id!r}: messages[{place}] has a part of type {others[0]!r}; judges show text only"
             )
     return tuple((message.role, message.text) for message in item.messages)
+
+
+def shown_reference(item: Item, *, wanted: bool) -> str | None:
+    """The item's reference, where it has one and it is wanted."""
+    return item.reference if wanted and item.reference and item.reference.strip() else None
+
+
+def reference_section(template: str, reference: str | None, language: Language) -> str:
+    """The section of a prompt that shows a reference answer; empty without one."""
+    if reference is None:
+        return ""
+    return f"\n{fill(template, {'reference': block('reference', reference, language=language)})}\n"
 
 
 def need_candidates(item: Item, *, judge: str, exactly: int | None = None) -> None:
