@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from assay.core.errors import StartError
+from assay.core.errors import AssayError, StartError
 from assay.engines.base import EngineHealth
+from assay.engines.pool.report import PoolReport, Waiter
 from assay.scoring.recorder import Recorder
 from assay.service.gateway import Gateway
 
@@ -173,6 +176,48 @@ def test_prometheus_is_served_when_asked_for(accept: str) -> None:
         'assay_request_seconds_count{route="/genrm/generate"} 2.0',
     ):
         assert line in text
+
+
+@dataclass
+class Pool(Puppet):
+    """Tells what happens in it; or raises; or, while ``report_gate`` is shut, says nothing."""
+
+    lost: AssayError | None = None
+    report_gate: asyncio.Event | None = None
+
+    async def report(self) -> PoolReport:
+        if self.report_gate is not None:
+            await self.report_gate.wait()
+        if self.lost is not None:
+            raise self.lost
+        waiter = Waiter(request_id="r", replica=None, waited_s=1.2345, tokens=30, attempts=2)
+        return PoolReport(counters={"deaths": 3, "wake_s": 0.25, "slept_bytes": 7}, waiting=(waiter,))
+
+
+async def both_metrics(engine: Puppet) -> tuple[dict[str, Any], str]:
+    async with client_of(make_app(engine, health_timeout_s=0.1)) as client:
+        told = (await client.get("/metrics")).json()
+        return told, (await client.get("/metrics", headers={"accept": "text/plain"})).text
+
+
+def test_metrics_tell_what_happens_in_a_pool_wherever_it_runs() -> None:
+    told, text = asyncio.run(both_metrics(Pool()))
+    assert told["waiting"] == [{"request_id": "r", "replica": None, "waited_s": 1.234, "tokens": 30, "attempts": 2}]
+    for line in (
+        'assay_engine_events_total{event="deaths",instance="__default__"} 3.0',
+        'assay_engine_last{instance="__default__",what="wake_s"} 0.25',
+        'assay_engine_last{instance="__default__",what="slept_bytes"} 7.0',
+        'assay_longest_wait_seconds{instance="__default__"} 1.2345',
+    ):
+        assert line in text
+
+
+def test_a_pool_that_cannot_be_asked_stops_no_scrape() -> None:
+    for engine in (Pool(lost=StartError("its keeper is gone")), Pool(report_gate=asyncio.Event()), Puppet()):
+        told, text = asyncio.run(both_metrics(engine))
+        assert (told["waiting"], told["state"]) == ([], "ready")
+        assert 'assay_in_flight{instance="__default__"} 0.0' in text
+        assert "assay_engine_events_total{" not in text
 
 
 def test_two_apps_in_one_process_count_apart() -> None:

@@ -16,6 +16,7 @@ from assay.core.deadline import Deadline
 from assay.core.errors import AssayError, GenerationError
 from assay.core.types import Completion, Failure, FailureKind, Request
 from assay.engines.base import EngineHealth, Offloadable, Tag
+from assay.engines.pool.report import PoolReport, Reporting
 from assay.scoring.boundary import generate_all
 from assay.scoring.records import generation_row
 from assay.scoring.scorer import Scorer
@@ -153,6 +154,17 @@ class Instance:
             return EngineHealth(healthy=False, state="silent", error=f"the engine said nothing within {timeout_s:g} s")
         except AssayError as error:
             return EngineHealth(healthy=False, state="lost", error=str(error))
+
+    async def report(self, timeout_s: float) -> PoolReport | None:
+        """What happens in its pool; None where there is none, or it cannot be asked within ``timeout_s``."""
+        engine = self.scorer.engine
+        if not isinstance(engine, Reporting):
+            return None
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await engine.report()
+        except (TimeoutError, AssayError):
+            return None
 
     def _refusal(self) -> GenerationError:
         if self.state == "failed":

@@ -1,14 +1,13 @@
 """Counters of one app, as JSON and as Prometheus text. A registry per app, so that two apps in a process stay apart.
 
 Requests are counted as they end; everything else (judgments, tokens, places) is read off the live objects at the scrape
-and costs a request nothing.
+and costs a request nothing. What happens in pools, which may be in other processes, is asked for before the scrape.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import cast
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -17,12 +16,11 @@ from prometheus_client.registry import Collector
 
 from assay.core.types import Json
 from assay.engines.base import EngineHealth
-from assay.engines.pool.engine import PoolEngine
+from assay.engines.pool.report import PoolReport
 
 from .gateway import Gateway
 from .instance import Instance
 
-_WAITERS = 20
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600)
 
 
@@ -50,7 +48,8 @@ class ServiceMetrics:
             registry=self.registry,
         )
         self._routes: dict[str, _Route] = {}
-        self.registry.register(_LiveCollector(gateway))
+        self._live = _LiveCollector(gateway)
+        self.registry.register(self._live)
 
     def observe(self, route: str, status: int, seconds: float) -> None:
         """One request has ended."""
@@ -63,13 +62,14 @@ class ServiceMetrics:
         counter.inc()
         known.seconds.observe(seconds)
 
-    def exposition(self, accept: str) -> tuple[bytes, str]:
-        """The scrape in the format that ``accept`` asks for, and its content type."""
+    def exposition(self, accept: str, reports: Mapping[str, PoolReport]) -> tuple[bytes, str]:
+        """The scrape in the format that ``accept`` asks for, and its content type. ``reports``: of the instances."""
         encoder, content_type = choose_encoder(accept)
+        self._live.reports = reports
         return encoder(self.registry), content_type
 
 
-def instance_metrics(instance: Instance, health: EngineHealth) -> dict[str, Json]:
+def instance_metrics(instance: Instance, health: EngineHealth, report: PoolReport | None) -> dict[str, Json]:
     """One instance's part of ``/metrics`` in JSON."""
     info = instance.scorer.engine.info
     return {
@@ -85,15 +85,12 @@ def instance_metrics(instance: Instance, health: EngineHealth) -> dict[str, Json
         "generations": instance.generations.snapshot(),
         "judgments": instance.scorer.counts.snapshot(),
         "engine": dict(health.detail),
-        "waiting": _waiting(instance),
+        "waiting": [] if report is None else _waiting(report),
     }
 
 
-def _waiting(instance: Instance) -> list[Json]:
+def _waiting(report: PoolReport) -> list[Json]:
     """Who waits for what since when: the requests inside the engine that have been there for longest."""
-    engine = instance.scorer.engine
-    if not isinstance(engine, PoolEngine):
-        return []
     return [
         {
             "request_id": waiter.request_id,
@@ -102,7 +99,7 @@ def _waiting(instance: Instance) -> list[Json]:
             "tokens": waiter.tokens,
             "attempts": waiter.attempts,
         }
-        for waiter in engine.waiting()[:_WAITERS]
+        for waiter in report.waiting
     ]
 
 
@@ -111,6 +108,7 @@ class _LiveCollector(Collector):
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
+        self.reports: Mapping[str, PoolReport] = {}
 
     def collect(self) -> Iterator[Metric]:
         in_flight = GaugeMetricFamily("assay_in_flight", "Requests being worked on.", labels=["instance"])
@@ -149,11 +147,9 @@ class _LiveCollector(Collector):
             "assay_engine_last", "Figures of the last sleep and wake.", labels=["instance", "what"]
         )
         waits = GaugeMetricFamily("assay_longest_wait_seconds", "The oldest request inside.", labels=["instance"])
-        for instance in self._gateway.everyone():
-            engine = instance.scorer.engine
-            if isinstance(engine, PoolEngine):
-                for name, value in engine.counters.snapshot().items():
-                    family = last if name.endswith(("_s", "_bytes")) else events
-                    family.add_metric([instance.key, name], cast(float, value))
-                waits.add_metric([instance.key], max((waiter.waited_s for waiter in engine.waiting()), default=0.0))
+        for key, report in self.reports.items():
+            for name, value in report.counters.items():
+                family = last if name.endswith(("_s", "_bytes")) else events
+                family.add_metric([key, name], value)
+            waits.add_metric([key], report.longest_wait_s)
         yield from (events, last, waits)

@@ -16,6 +16,7 @@ from assay.core.types import FailureKind
 from assay.engines.base import Offloadable, StreamingEngine, Updatable
 from assay.engines.pool.config import PoolConfig
 from assay.engines.pool.engine import PoolEngine
+from assay.engines.pool.report import Reporting
 from assay.engines.pool.traits import Reloadable, Supervised, Weighed
 from assay.engines.ray.actors import told
 from assay.engines.ray.desk import Desk
@@ -166,6 +167,46 @@ def test_a_shared_engine_is_shared_and_closing_it_leaves_it_to_the_others() -> N
             assert (await one.generate(request(), Deadline.after(5)))[0].text == "hello there"
             with pytest.raises(GenerationError, match="closed here"):
                 await other.generate(request(), Deadline.after(5))
+
+    asyncio.run(run())
+
+
+def test_a_shared_engine_reports_what_happens_in_its_keepers_pool() -> None:
+    async def run() -> None:
+        berths = Berths(lambda: fake(latency_s=0.3))
+        pool = PoolEngine(PoolConfig(size=2, health_every_s=0.05), lambda index: RayEngine(berths, model=f"m{index}"))
+        keeper = Actor(Desk(lambda: KeptEngine(pool, Notebook())))
+        keepers = Keepers(current=keeper, all=[keeper])
+        async with shared(keepers) as engine:
+            assert isinstance(engine, Reporting)
+            assert (await engine.report()).waiting == ()
+            assert (await engine.report()).longest_wait_s == 0
+            berths.actors[0].kill()
+            await until(lambda: pool.counters.deaths == 1)
+            asked = asyncio.ensure_future(engine.generate(request("slow"), Deadline.after(10)))
+            await until(lambda: pool.waiting())
+            report = await engine.report()
+            assert (report.counters["deaths"], report.counters["sleeps"]) == (1, 0)
+            (waiter,) = report.waiting
+            assert (waiter.request_id, waiter.attempts) == ("slow", 0)
+            assert report.longest_wait_s == waiter.waited_s > 0
+            await asked
+            keeper.kill()
+            await until(lambda: engine._line is None or engine._line.lost is not None)
+            with pytest.raises(GenerationError):
+                await engine.report()
+        await pool.close()
+        await berths.shut()
+
+    asyncio.run(run())
+
+
+def test_an_engine_that_is_no_pool_has_nothing_to_report() -> None:
+    async def run() -> None:
+        async with shared(Keepers()) as engine:
+            with pytest.raises(GenerationError, match="cannot report") as caught:
+                await engine.report()
+            assert caught.value.kind is FailureKind.BAD_REQUEST
 
     asyncio.run(run())
 

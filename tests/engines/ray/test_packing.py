@@ -9,12 +9,15 @@ import pytest
 from assay.core.errors import AssayError, GenerationError, InputError, StartError
 from assay.core.types import ChatPrompt, Completion, FailureKind, Message, Request, SamplingParams, TokenPrompt
 from assay.engines.base import Delta, EngineHealth, EngineInfo
+from assay.engines.pool.report import PoolReport, Waiter
 from assay.engines.ray.letters import Answer, Ask, Gone, Heard, Hello, Leave, News, Order, Piece, Refusal
 from assay.engines.ray.packing import pack, unpack
 
 CHAT = ChatPrompt(messages=(Message(role="user", content="是 4 吗?"), Message(role="assistant", content="yes")))
 REQUEST = Request(id="a", prompt=CHAT, sampling=SamplingParams(stop=("\n",), seed=3), n=2, choices=("0", "1"))
 COMPLETION = Completion(request_id="a", text="x", token_ids=(1, 2), logprobs=(-0.5, float("-inf")), mass=0.9)
+WAITER = Waiter(request_id="r", replica=None, waited_s=1.5, tokens=30, attempts=2)
+REPORT = PoolReport(counters={"deaths": 1, "sleep_s": 0.5}, waiting=(WAITER, WAITER))
 INFO = EngineInfo(model="m", weight_version="3", capabilities=frozenset({"chat", "tokens"}), num_gpus=2)
 
 
@@ -30,6 +33,7 @@ INFO = EngineInfo(model="m", weight_version="3", capabilities=frozenset({"chat",
         Answer(6, (COMPLETION, COMPLETION)),
         Answer(7, EngineHealth(healthy=False, state="dead", error="gone", detail={"running": 1})),
         Answer(8, 12),
+        Answer(8, REPORT),
         Answer(9, None),
         Piece(10, Delta(index=1, text="wo", token_ids=(3,), logprobs=(-1.0,), finish_reason="stop")),
         News(11, INFO, frozenset({"weights"}), True),

@@ -22,6 +22,7 @@ from .admission import TokenBudget
 from .flight import quietly
 from .hedging import Hedging
 from .member import Member
+from .report import Waiter
 from .shared import Shared
 from .tokens import ReplyLength, prefix_keys, prompt_tokens, work
 from .watch import Watch
@@ -30,19 +31,6 @@ log = logging.getLogger(__name__)
 
 _ELSEWHERE = (FailureKind.ENGINE_ERROR, FailureKind.ASLEEP, FailureKind.OVERLOADED)
 _ASLEEP_RETRY_S = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Waiter:
-    """Who waits for what since when."""
-
-    request_id: str
-    replica: int | None
-    """The engine that works on it; None while it waits for one."""
-    waited_s: float
-    tokens: int
-    attempts: int
-    """Engines that have failed it."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -23,14 +23,18 @@ from assay.engines.base import Delta, Engine, EngineHealth, EngineInfo, Offloada
 from assay.engines.lifecycle import ALL_TAGS, Sign, SleepAsked, State, WakeAsked
 
 from .config import PoolConfig
-from .dispatch import Dispatcher, Waiter
+from .dispatch import Dispatcher
 from .member import Member
 from .proof import Proof
+from .report import PoolReport, Waiter
 from .routing import Router
 from .shared import Counters, Factory, Shared
 from .watch import Watch
 
 log = logging.getLogger(__name__)
+
+_WAITERS = 20
+"""Most waiters in a report."""
 
 _ON_PURPOSE = (State.DRAINING, State.ASLEEP, State.WAKING)
 
@@ -59,6 +63,10 @@ class PoolEngine:
     @property
     def counters(self) -> Counters:
         return self._shared.counters
+
+    async def report(self) -> PoolReport:
+        """See ``Reporting``; never waits."""
+        return PoolReport(counters=self.counters.snapshot(), waiting=self.waiting()[:_WAITERS])
 
     async def start(self) -> None:
         """Start all members at once; those that fail are tried again in the background while others serve.

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from assay.core.types import Json
 from assay.engines.base import Engine
 
 from .config import PoolConfig
@@ -37,7 +36,7 @@ class Counters:
     slept_bytes: int = 0
     woken_bytes: int = 0
 
-    def snapshot(self) -> dict[str, Json]:
+    def snapshot(self) -> dict[str, float]:
         return {name: getattr(self, name) for name in self.__slots__}
 
 

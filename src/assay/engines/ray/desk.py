@@ -18,6 +18,7 @@ from assay.core.errors import AssayError, GenerationError
 from assay.core.types import FailureKind
 from assay.engines.base import Engine, EngineHealth, Offloadable, Tag, Updatable
 from assay.engines.hosted.memory import give_back, held_bytes
+from assay.engines.pool.report import PoolReport, Reporting
 from assay.engines.pool.traits import Reloadable, Supervised, Weighed
 from assay.engines.streaming import deltas_of
 
@@ -70,6 +71,7 @@ class Desk:
             "update_weights": self._update,
             "reload": self._reload,
             "memory": self._memory,
+            "report": self._report,
             "close": self.close,
         }
 
@@ -211,6 +213,11 @@ class Desk:
         if isinstance(self.engine, Weighed):
             return await self.engine.held_bytes()
         return held_bytes() if self._own_memory else None
+
+    async def _report(self) -> PoolReport:
+        if not isinstance(self.engine, Reporting):
+            raise self._cannot("report what happens in a pool")
+        return await self.engine.report()
 
     def _news(self) -> News:
         self._news_number += 1

@@ -15,6 +15,7 @@ from assay.core.deadline import Deadline
 from assay.core.errors import GenerationError
 from assay.core.types import Completion, FailureKind, Request
 from assay.engines.base import Delta, Engine, EngineHealth, EngineInfo, Offloadable, Tag, Updatable
+from assay.engines.pool.report import PoolReport, Reporting
 from assay.engines.streaming import deltas_of
 
 _RETRY_S = 2.0
@@ -101,6 +102,12 @@ class KeptEngine:
         if not self._dormant:
             await self._updatable().update_weights(source, version)
         await self._note(replace(self.memo, weights=(source, version)))
+
+    async def report(self) -> PoolReport:
+        """See ``Reporting``."""
+        if not isinstance(self._engine, Reporting):
+            raise self._cannot("report what happens in a pool")
+        return await self._engine.report()
 
     async def close(self) -> None:
         await self._engine.close()

@@ -8,9 +8,10 @@ from typing import Any, Literal, TypeAlias
 from assay.core.errors import AssayError, GenerationError
 from assay.core.types import Completion, FailureKind, Request
 from assay.engines.base import Delta, EngineHealth, EngineInfo, Tag
+from assay.engines.pool.report import PoolReport
 
-OrderName = Literal["start", "health", "sleep", "wake", "update_weights", "reload", "memory", "close"]
-Value: TypeAlias = "tuple[Completion, ...] | EngineHealth | int | None"
+OrderName = Literal["start", "health", "sleep", "wake", "update_weights", "reload", "memory", "report", "close"]
+Value: TypeAlias = "tuple[Completion, ...] | EngineHealth | PoolReport | int | None"
 
 
 @dataclass(frozen=True, slots=True)

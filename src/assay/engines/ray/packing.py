@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any, cast
 
 from assay.engines.base import EngineHealth
@@ -19,6 +20,7 @@ from assay.engines.hosted.codec import (
     load_info,
     load_request,
 )
+from assay.engines.pool.report import PoolReport, Waiter
 
 from .letters import Answer, Ask, FromDesk, Gone, Heard, Hello, Leave, News, Order, Piece, Refusal, ToDesk, Value
 
@@ -55,6 +57,8 @@ def unpack(packed: Packed) -> ToDesk | FromDesk:
     match packed:
         case ["ask", number, request, left, streamed]:
             return Ask(number, load_request(request), left, streamed)
+        case ["answer", number, "report", counters, waiting]:
+            return Answer(number, PoolReport(counters=counters, waiting=tuple(Waiter(**one) for one in waiting)))
         case ["answer", number, kind, value]:
             return Answer(number, _unpack_value(kind, value))
         case ["leave", number]:
@@ -82,6 +86,8 @@ def _pack_value(value: Value) -> Packed:
         return ["completions", [dump_completion(one) for one in value]]
     if isinstance(value, EngineHealth):
         return ["health", dump_health(value)]
+    if isinstance(value, PoolReport):
+        return ["report", dict(value.counters), [asdict(waiter) for waiter in value.waiting]]
     return ["plain", value]
 
 

@@ -15,6 +15,7 @@ from assay.core.deadline import Deadline
 from assay.core.errors import AssayError, GenerationError, StartError
 from assay.core.types import Completion, FailureKind, Request
 from assay.engines.base import Delta, EngineHealth, EngineInfo, Tag
+from assay.engines.pool.report import PoolReport
 
 from .letters import Lost, News
 from .line import Line, Way
@@ -101,6 +102,12 @@ class SharedEngine:
             return await line.order("health")
         except Lost as error:
             return EngineHealth(healthy=False, state="lost", error=f"its keeper is gone: {error.detail}")
+
+    async def report(self) -> PoolReport:
+        """The keeper's pool, see ``Reporting``."""
+        if self._line is None:
+            raise self._gone()
+        return await self._line.order("report")
 
     async def sleep(self, tags: frozenset[Tag]) -> int:
         return await (await self._line_soon()).order("sleep", sorted(tags))

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from assay.core.types import Json
+from assay.engines.pool.report import PoolReport
 from assay.wire.genrm import DEFAULT_KEY
 from assay.wire.status import HealthReply, MetricsReply
 
@@ -37,7 +38,8 @@ def add_status(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings
         """Facts and live counters as JSON; Prometheus text when ``Accept`` asks for text/plain or openmetrics."""
         accept = request.headers.get("accept", "")
         if "text/plain" in accept or "openmetrics" in accept:
-            text, content_type = metrics.exposition(accept)
+            reports = await _reports(gateway, settings.health_timeout_s)
+            text, content_type = metrics.exposition(accept, reports)
             return Response(text, headers={"Content-Type": content_type})
         return json_reply(await _json_metrics(gateway, settings.health_timeout_s))
 
@@ -53,10 +55,19 @@ def add_status(routes: DirectRoutes, gateway: Gateway, settings: ServiceSettings
     routes.add("GET", "/metrics", show_metrics, response_model=MetricsReply, responses=_METRICS, tags=["status"])
 
 
+async def _reports(gateway: Gateway, timeout_s: float) -> dict[str, PoolReport]:
+    """What happens in the pools, by instance."""
+    everyone = tuple(gateway.everyone())
+    told = await asyncio.gather(*(instance.report(timeout_s) for instance in everyone))
+    return {one.key: report for one, report in zip(everyone, told, strict=True) if report is not None}
+
+
 async def _json_metrics(gateway: Gateway, timeout_s: float) -> dict[str, Json]:
-    told = await asyncio.gather(*(instance.health(timeout_s) for instance in gateway.everyone()))
+    asking = (instance.health(timeout_s) for instance in gateway.everyone())
+    told, reports = await asyncio.gather(asyncio.gather(*asking), _reports(gateway, timeout_s))
     everyone = {
-        instance.key: instance_metrics(instance, one) for instance, one in zip(gateway.everyone(), told, strict=True)
+        instance.key: instance_metrics(instance, one, reports.get(instance.key))
+        for instance, one in zip(gateway.everyone(), told, strict=True)
     }
     body: dict[str, Json] = {"service": "genrm"}
     if list(gateway.instances) == [DEFAULT_KEY]:
