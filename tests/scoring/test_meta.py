@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import asyncio
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from assay.core.deadline import Deadline
+from assay.core.errors import InputError
 from assay.core.types import Candidate, Draw, Failure, FailureKind, Item, Message, Verdict, Vote
+from assay.engines.base import EngineInfo
 from assay.engines.fake.reward import FakeRewardConfig, FakeRewardEngine
 from assay.judges.meta import MetaPrompt
 from assay.scoring.cache import VerdictCache
@@ -195,6 +198,16 @@ def test_another_model_or_language_is_another_question() -> None:
     identities.add(MetaScorer(one, prompt=MetaPrompt(language="zh")).identity)
     assert len(identities) == 3
     assert MetaScorer(one).identity == MetaScorer(fake(default=3.0)).identity
+
+
+def test_a_model_without_a_chat_template_is_no_meta_rm() -> None:
+    class TokensOnly(FakeRewardEngine):
+        @property
+        def info(self) -> EngineInfo:
+            return replace(super().info, capabilities=frozenset({"tokens"}))
+
+    with pytest.raises(InputError, match="no chat template"):
+        asyncio.run(MetaScorer(TokensOnly()).start())
 
 
 def test_start_and_close_are_those_of_the_engine() -> None:

@@ -71,8 +71,13 @@ class MetaScorer:
         return f"{self.prompt.asks}-{digest([info.model, info.weight_version])[:12]}"
 
     async def start(self) -> None:
-        """Start the engine. Raises InputError or StartError."""
+        """Start the engine. Raises StartError, or InputError: also for a model that cannot read a conversation."""
         await self.engine.start()
+        info = self.engine.info
+        if "chat" not in info.capabilities:
+            raise InputError(
+                f"the meta RM {info.model!r} has no chat template, and is shown conversations; name a model that has one"
+            )
 
     async def close(self) -> None:
         """Close the engine."""

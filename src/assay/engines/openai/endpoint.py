@@ -20,7 +20,7 @@ from assay.core.errors import GenerationError
 from assay.core.types import FailureKind, Json
 
 from .config import OpenAIConfig
-from .failures import Refusal, broken, read_refusal
+from .failures import HINTS, Refusal, broken, read_refusal
 from .limits import Limiter
 from .retry import pause, retry_after
 
@@ -36,10 +36,14 @@ class Refused(Exception):
 
 
 class Endpoint:
-    """A base URL with its session. Make it inside a running event loop; close it. Raises InputError: no API key."""
+    """A base URL with its session. Make it inside a running event loop; close it. Raises InputError: no API key.
 
-    def __init__(self, config: OpenAIConfig) -> None:
+    ``hints``: what may be wrong, by the status of a refusal.
+    """
+
+    def __init__(self, config: OpenAIConfig, *, hints: Mapping[int, str] = HINTS) -> None:
         self._config = config
+        self._hints = hints
         self._secret = secret = config.secret()
         self._slots = asyncio.Semaphore(config.max_concurrency)
         self._limiter = Limiter(config.requests_per_minute, config.tokens_per_minute)
@@ -111,12 +115,20 @@ class Endpoint:
             raise self._lost(response.url.path, error).refusal.error from error
 
     async def models(self, timeout_s: float) -> list[dict[str, Any]] | None:
-        """The entries of ``GET /models``; None where there is no such route.
+        """The entries of ``GET /models``; None where there is no such route. Raises as ``get``."""
+        data = await self.get("/models", timeout_s)
+        listed: Any = data.get("data") if isinstance(data, dict) else None
+        if not isinstance(listed, list):
+            return None
+        return [model for model in cast("list[Any]", listed) if isinstance(model, dict)]
+
+    async def get(self, path: str, timeout_s: float) -> Any:
+        """The JSON of a GET, asked once; None where there is no such route.
 
         Raises:
             GenerationError: ENGINE_ERROR when the server cannot be reached or is broken, BAD_REQUEST for a wrong key.
         """
-        url = f"{self._config.base_url}/models"
+        url = f"{self._config.base_url}{path}"
         try:
             async with asyncio.timeout(timeout_s), self._session.get(url, allow_redirects=False) as response:
                 if response.status in (404, 405, 501):
@@ -125,17 +137,13 @@ class Endpoint:
         except TimeoutError:
             raise GenerationError(FailureKind.ENGINE_ERROR, f"{url} did not answer in {timeout_s:g} s") from None
         except aiohttp.ClientError as error:
-            raise self._lost("/models", error).refusal.error from error
+            raise self._lost(path, error).refusal.error from error
         if response.status != 200:
             raise self._refusal(response, text).error
         try:
-            data: Any = json.loads(text)
+            return json.loads(text)
         except ValueError:
             raise broken(f"{url} answered {text!r:.80}") from None
-        listed: Any = data.get("data") if isinstance(data, dict) else None
-        if not isinstance(listed, list):
-            return None
-        return [model for model in cast("list[Any]", listed) if isinstance(model, dict)]
 
     async def _retried(self, attempt: Callable[[], Awaitable[T]], key: str, deadline: Deadline) -> T:
         last = "the first one had not ended"
@@ -219,7 +227,7 @@ class Endpoint:
         after = retry_after(response.headers.get("Retry-After"), datetime.now(UTC))
         moved = f" (it redirects to {response.headers.get('Location')!r}; set base_url to that)"
         text = self._scrubbed(text) + (moved if 300 <= response.status < 400 else "")
-        return read_refusal(response.status, text, str(response.url), after)
+        return read_refusal(response.status, text, str(response.url), after, self._hints)
 
     def _lost(self, path: str, error: aiohttp.ClientError) -> Refused:
         return _failed(f"{self._config.base_url}{path}: {type(error).__name__}: {self._scrubbed(str(error))}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +18,13 @@ _CONTEXT = re.compile(
 )
 _MODERATED = re.compile(r"content.?(?:filter|policy|management)|moderation|flagged|safety", re.IGNORECASE)
 _NEVER = re.compile(r"insufficient_quota|billing", re.IGNORECASE)
-_HINTS = {
+HINTS: Mapping[int, str] = {
     401: "the server wants another API key; set api_key_env",
     403: "the API key may not use this model",
     404: "check that base_url ends in /v1 and that the server serves this model",
     405: "check that base_url ends in /v1",
 }
+"""What may be wrong, by the status of a refusal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +35,11 @@ class Refusal:
     again: bool
 
 
-def read_refusal(status: int, text: str, url: str, after: float | None) -> Refusal:
+def read_refusal(status: int, text: str, url: str, after: float | None, hints: Mapping[int, str] = HINTS) -> Refusal:
     """The meaning of a reply with this status and body. ``after``: seconds asked for by ``Retry-After``."""
     kind_said, message = _said(text)
     kind = _kind(status, kind_said, f"{kind_said} {message}")
-    hint = f" ({_HINTS[status]})" if status in _HINTS and kind is FailureKind.BAD_REQUEST else ""
+    hint = f" ({hints[status]})" if status in hints and kind is FailureKind.BAD_REQUEST else ""
     error = GenerationError(kind, f"HTTP {status} from {url}: {message or 'no body'}{hint}", retry_after=after)
     # A quota that is used up is said with the status of a rate limit; no pause brings it back.
     return Refusal(error=error, again=kind in RETRYABLE and not (status == 429 and _NEVER.search(text)))

@@ -1,0 +1,1 @@
+"""The http_reward engine: a reward model behind SGLang or vLLM."""
