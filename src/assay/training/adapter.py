@@ -1,0 +1,62 @@
+"""LoRA by peft, inside the transformers model itself: added, switched off for the reference, merged for export."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from assay.core.errors import StartError
+
+_NAME = "default"
+
+
+def add_adapter(lm: Any, *, rank: int, alpha: int | None, seed: int, dtype: torch.dtype) -> None:
+    """Put an adapter on every linear layer but the head, and leave nothing else to train. It begins as no change.
+
+    Raises:
+        StartError: peft is not installed.
+    """
+    try:
+        from peft import LoraConfig, inject_adapter_in_model
+    except ImportError as error:
+        raise StartError("lora_rank needs peft; fix: pip install 'assay[train]'") from error
+    settings = LoraConfig(r=rank, lora_alpha=2 * rank if alpha is None else alpha, target_modules="all-linear")
+    with torch.random.fork_rng(devices=[lm.device] if lm.device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        inject_adapter_in_model(settings, lm, adapter_name=_NAME)
+    for p in lm.parameters():
+        if p.requires_grad:
+            p.data = p.data.to(dtype)
+
+
+def lora_layers(lm: nn.Module) -> Iterator[tuple[str, Any]]:
+    """The layers that carry an adapter, by the name that they had before."""
+    from peft.tuners.lora import LoraLayer
+
+    yield from ((name, module) for name, module in lm.named_modules() if isinstance(module, LoraLayer))
+
+
+@contextmanager
+def without_adapter(lm: nn.Module) -> Generator[None]:
+    """Inside, the model computes as it did before the adapter was added. For passes without gradient only."""
+    layers = [layer for _, layer in lora_layers(lm)]
+    for layer in layers:
+        # peft's own switch (enable_adapters) also changes what is trained, which FSDP must not see.
+        layer._disable_adapters = True
+    try:
+        yield
+    finally:
+        for layer in layers:
+            layer._disable_adapters = False
+
+
+def delta(layer: Any, whole: Any) -> Tensor:
+    """What the adapter adds to a layer's weight. ``whole`` makes a weight out of this rank's part of it."""
+    a: Tensor = whole(layer.lora_A[_NAME].weight)
+    b: Tensor = whole(layer.lora_B[_NAME].weight)
+    product = (b @ a) * layer.scaling[_NAME]
+    return product.T if layer.fan_in_fan_out else product

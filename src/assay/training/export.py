@@ -1,0 +1,94 @@
+"""Weights for engines: under the names of the transformers model, adapter merged, whole on every rank that asks.
+
+An engine in this process takes ``named_tensors``; one elsewhere loads the folder that ``export`` writes.
+"""
+
+from __future__ import annotations
+
+import copy
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from assay.core.errors import OutputError
+
+from . import folders
+from .adapter import delta, lora_layers
+from .policy import Policy
+from .ranks import Ranks, whole
+
+_TOKENIZER_FILES = (
+    "tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt", "*.jinja", "*.model", "*.py",
+)  # fmt: skip
+_BASE, _LORA = ".base_layer", ".lora_"
+
+
+def named_tensors(policy: Policy, *, dtype: torch.dtype | None = None) -> Iterator[tuple[str, Tensor]]:
+    """Name and value of every weight, tied ones once. One is whole at a time; with several ranks, all must iterate.
+
+    ``dtype``: None is that of the computation, which is what an engine serves. The values must not be written to.
+    """
+    lm, dtype = policy.lm, dtype or policy.compute
+    layers = dict(lora_layers(lm)) if any(_LORA in name for name, _ in lm.named_parameters()) else {}
+    for name, weight in lm.named_parameters():
+        if _LORA in name:
+            continue
+        value = whole(weight)
+        owner, _, leaf = name.rpartition(".")
+        if leaf == "weight" and owner.endswith(_BASE):
+            # In the adapter's type: the sum rounds once.
+            change = delta(layers[owner.removesuffix(_BASE)], whole)
+            value = value.to(change.dtype) + change
+        yield name.replace(_BASE, ""), value.to(dtype)
+
+
+def export(policy: Policy, folder: Path, ranks: Ranks, *, dtype: torch.dtype | None = None) -> None:
+    """Write config, safetensors and tokenizer as transformers does; the folder is replaced whole. Every rank calls it.
+
+    Raises:
+        OutputError: it could not be written; a folder that was there is untouched.
+    """
+    tensors: dict[str, Tensor] = {}
+    for name, value in named_tensors(policy, dtype=dtype):
+        if ranks.first:
+            tensors[name] = value.to("cpu", copy=True) if value.is_cuda else value
+    failed: OutputError | None = None
+    if ranks.first:
+        try:
+            path = folders.beside(folder)
+        except OSError as error:
+            failed = OutputError(f"cannot export to {str(folder)!r}: {error}")
+        else:
+            try:
+                _write(policy, path, tensors, dtype or policy.compute)
+                folders.replace(path, folder)
+            except (OSError, RuntimeError) as error:
+                failed = folders.not_written(path, error)
+    failed = ranks.gather(failed)[0]
+    if failed is not None:
+        raise failed
+
+
+def _write(policy: Policy, path: Path, tensors: dict[str, Tensor], dtype: torch.dtype) -> None:
+    shell = _shell(policy.lm, dtype)
+    shell.save_pretrained(path, state_dict=tensors, max_shard_size="4GB")
+    if policy.source is None:
+        return
+    for pattern in _TOKENIZER_FILES:
+        for file in policy.source.glob(pattern):
+            shutil.copyfile(file, path / file.name)
+
+
+def _shell(lm: Any, dtype: torch.dtype) -> Any:
+    """The model without weights, adapter or attention of our own: what knows how to write itself."""
+    config = copy.deepcopy(lm.config)
+    config.dtype = dtype
+    config.use_cache = True
+    with torch.device("meta"):
+        shell = type(lm)(config)
+    shell.generation_config = copy.deepcopy(lm.generation_config)
+    return shell

@@ -1,0 +1,112 @@
+"""Folders that appear whole or not at all: written beside, synced, renamed. No torch here.
+
+Owns: names and order of checkpoints, which of them stay, and the errors of a full disk. Does not own what is in them.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import shutil
+from pathlib import Path
+
+from assay.core.errors import OutputError
+
+_NAME = re.compile(r"step-(\d{8,})(?:\.(\d+))?")
+_UNFINISHED = ".unfinished-"
+_LEAVING = ".leaving-"
+
+
+def checkpoints(root: Path) -> list[Path]:
+    """The whole checkpoints under ``root``, oldest first."""
+    found = [(match, path) for path in _entries(root) if (match := _NAME.fullmatch(path.name))]
+    return [path for _, path in sorted(((int(m[1]), int(m[2] or 0)), p) for m, p in found)]
+
+
+def unfinished(root: Path, step: int) -> Path:
+    """An empty folder to write the checkpoint of ``step`` into; what earlier attempts left is removed."""
+    for path in _entries(root):
+        if path.name.startswith((_UNFINISHED, _LEAVING)):
+            shutil.rmtree(path, ignore_errors=True)
+    path = root / f"{_UNFINISHED}{_name(root, step)}"
+    path.mkdir(parents=True)
+    return path
+
+
+def finish(path: Path, *, keep: int) -> Path:
+    """Give an unfinished folder its name, for good, and remove all but the last ``keep``."""
+    for file in path.rglob("*"):
+        sync(file)
+    sync(path)
+    final = path.with_name(path.name.removeprefix(_UNFINISHED))
+    path.rename(final)
+    sync(final.parent)
+    for old in checkpoints(final.parent)[:-keep]:
+        # Renamed first: a removal that is cut short must not leave half a checkpoint under a whole one's name.
+        gone = old.rename(old.with_name(_LEAVING + old.name))
+        shutil.rmtree(gone, ignore_errors=True)
+    return final
+
+
+def replace(path: Path, final: Path) -> None:
+    """Put a finished folder in the place of ``final``."""
+    for file in path.rglob("*"):
+        sync(file)
+    old = final.with_name(_LEAVING + final.name)
+    shutil.rmtree(old, ignore_errors=True)
+    if final.exists():
+        final.rename(old)
+    path.rename(final)
+    sync(final.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def beside(final: Path) -> Path:
+    """An empty folder to write into what later takes the place of ``final``."""
+    path = final.with_name(_UNFINISHED + final.name)
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    return path
+
+
+def require_space(root: Path, nbytes: int) -> None:
+    """OutputError where the disk under ``root`` has no room for ``nbytes``."""
+    root.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(root).free
+    if free < nbytes:
+        raise OutputError(
+            f"a checkpoint takes {nbytes / 1e9:.2f} GB and the disk under {str(root)!r} has {free / 1e9:.2f} GB free; "
+            "the last checkpoint is untouched. Free some space, or save elsewhere"
+        )
+
+
+def not_written(path: Path, error: BaseException) -> OutputError:
+    """What to raise when writing into an unfinished folder failed; the folder is removed."""
+    shutil.rmtree(path, ignore_errors=True)
+    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+    what = "the disk is full" if full else f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
+    return OutputError(f"nothing was saved in {str(path.parent)!r}: {what}; what was saved before is untouched")
+
+
+def sync(path: Path) -> None:
+    """Make a file, or the entries of a folder, survive a loss of power."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _name(root: Path, step: int) -> str:
+    """A name that no checkpoint has: a step may be saved again after a resume."""
+    known = {path.name for path in _entries(root)}
+    name, again = f"step-{step:08d}", 0
+    while name in known:
+        again += 1
+        name = f"step-{step:08d}.{again}"
+    return name
+
+
+def _entries(root: Path) -> list[Path]:
+    return sorted(root.iterdir()) if root.is_dir() else []
