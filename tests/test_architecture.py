@@ -28,7 +28,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
 LEVEL = {package: level for level, packages in enumerate(LEVELS) for package in packages}
 HEAVY = ("torch", "transformers", "ray", "fastapi", "uvicorn", "datasets", "prometheus_client")
 # The torch layers, and the one package that is the HTTP server.
-MAY_BE_HEAVY = ("engines/embedded", "models", "service")
+MAY_BE_HEAVY = ("engines/embedded", "models", "service", "training")
 
 # Where any exception becomes a typed failure: of one judgment, of one HTTP request, of one worker's task.
 BOUNDARIES = {"scoring/boundary.py", "service/boundary.py", "engines/embedded/worker.py", "engines/rule/worker.py"}
