@@ -1,6 +1,8 @@
-"""``make bench``: the benchmarks that need no GPU, one after the other, each with its table.
+"""``make bench``: the benchmarks that need no GPU and few minutes, one after the other, each with its table.
 
 python -m benchmarks [NAME ...]
+
+What it leaves out, because it takes many minutes, Ray or a GPU, it lists at the end with the command of each.
 """
 
 from __future__ import annotations
@@ -10,7 +12,19 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BENCHMARKS = ("deduplication", "service_overhead", "embedded_prefix")
+BENCHMARKS = ("deduplication", "service_overhead", "embedded_prefix", "routing_simulation")
+OTHERS = (
+    ("ray_ingress.py", "what Ray costs on the way in; starts a local Ray, some minutes"),
+    ("overload.py", "four times the capacity for a minute; two minutes"),
+    ("soak.py", "memory over 200,000 requests; two minutes or more (with the verdict cache: --cache)"),
+    (
+        "chaos.py",
+        "engines that die, hang and come back as others; a minute (real models: --engine embedded)",
+    ),
+    ("sglang_gpu/run.py life --model JUDGE --other OTHER --out OUT", "two judges on SGLang; one GPU, nine minutes"),
+    ("sglang_gpu/run.py load --model JUDGE --out OUT", "the service over SGLang beside SGLang; one GPU, nine minutes"),
+)
+"""Arguments of the command, and what it is."""
 
 
 def main() -> None:
@@ -21,6 +35,10 @@ def main() -> None:
     for name in chosen:
         print(f"== {name}", flush=True)
         subprocess.run([sys.executable, HERE / f"{name}.py"], check=True)
+    if not sys.argv[1:]:
+        print("== not run here")
+        for arguments, what in OTHERS:
+            print(f"python {HERE.name}/{arguments}\n    {what}")
 
 
 if __name__ == "__main__":
