@@ -62,37 +62,60 @@ class _TokenLogprobs(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits: Tensor, tokens: Tensor, temperature: float, chunk: int) -> tuple[Tensor, Tensor]:
-        wide = torch.promote_types(logits.dtype, torch.float32)
-        logprobs, entropies = [], []
-        for rows, ids in zip(logits.split(chunk), tokens.split(chunk), strict=True):
-            log_p = (rows.to(wide) / temperature).log_softmax(-1)
-            logprobs.append(log_p.gather(1, ids.unsqueeze(1)).squeeze(1))
-            p = log_p.exp()
-            entropies.append(-p.mul_(_finite(log_p)).sum(-1))
-        entropy = torch.cat(entropies)
+        pairs = [
+            _read(rows, ids, temperature) for rows, ids in zip(logits.split(chunk), tokens.split(chunk), strict=True)
+        ]
+        logprobs, entropy = (torch.cat(column) for column in zip(*pairs, strict=True))
         ctx.save_for_backward(logits, tokens, entropy)
         ctx.set_materialize_grads(False)
         ctx.temperature, ctx.chunk = temperature, chunk
-        return torch.cat(logprobs), entropy
+        return logprobs, entropy
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor, None, None, None]:
         logits, tokens, entropy = ctx.saved_tensors
-        of_logprobs, of_entropy = grads
         out = torch.empty_like(logits)
         for start in range(0, logits.shape[0], ctx.chunk):
             part = slice(start, start + ctx.chunk)
-            log_p = (logits[part].to(entropy.dtype) / ctx.temperature).log_softmax(-1)
-            p = log_p.exp()
-            grad = torch.zeros_like(p)
-            if of_logprobs is not None:
-                direction = of_logprobs[part].unsqueeze(1)
-                grad.addcmul_(p, direction, value=-1).scatter_add_(1, tokens[part].unsqueeze(1), direction)
-            if of_entropy is not None:
-                away = _finite(log_p).add_(entropy[part].unsqueeze(1)).mul_(of_entropy[part].unsqueeze(1))
-                grad.addcmul_(p, away, value=-1)
-            out[part] = grad.div_(ctx.temperature)
+            of_logprobs, of_entropy = (None if grad is None else grad[part].unsqueeze(1) for grad in grads)
+            out[part] = _slope(logits[part], tokens[part], entropy[part], of_logprobs, of_entropy, ctx.temperature)
         return out, None, None, None
+
+
+# One chunk each, so that what is as large as a chunk of logits is given back before the next.
+
+
+def _read(logits: Tensor, tokens: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+    log_p = _log_softmax(logits, temperature)
+    own = log_p.gather(1, tokens.unsqueeze(1)).squeeze(1)
+    p = log_p.exp()
+    return own, -p.mul_(_finite(log_p)).sum(-1)
+
+
+def _slope(
+    logits: Tensor,
+    tokens: Tensor,
+    entropy: Tensor,
+    of_logprobs: Tensor | None,
+    of_entropy: Tensor | None,
+    temperature: float,
+) -> Tensor:
+    """The gradient of the logits ``[rows, vocabulary]``, from those of the results ``[rows, 1]``."""
+    log_p = _log_softmax(logits, temperature)
+    grad = log_p.exp()
+    if of_entropy is not None:
+        pull = _finite(log_p).add_(entropy.unsqueeze(1)).mul_(of_entropy)
+        grad.mul_(pull.neg_() if of_logprobs is None else pull.add_(of_logprobs).neg_())
+    else:
+        grad.mul_(0 if of_logprobs is None else -of_logprobs)
+    if of_logprobs is not None:
+        grad.scatter_add_(1, tokens.unsqueeze(1), of_logprobs)
+    return grad.div_(temperature)
+
+
+def _log_softmax(logits: Tensor, temperature: float) -> Tensor:
+    z = logits.to(torch.promote_types(logits.dtype, torch.float32))
+    return (z if temperature == 1 else z / temperature).log_softmax(-1)
 
 
 def _finite(log_p: Tensor) -> Tensor:
