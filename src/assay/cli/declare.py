@@ -10,11 +10,13 @@ import json
 from collections.abc import Callable
 from copy import copy
 from importlib import import_module
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from types import UnionType
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import typer
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic.fields import FieldInfo
+from rich.markup import escape
 from typer.models import ArgumentInfo, OptionInfo
 
 from assay.core.config import explain
@@ -59,8 +61,12 @@ def verb(kind: type[BaseModel], run: str) -> Callable[..., None]:
     A field's ``Annotated[..., typer.Argument()]`` or ``typer.Option("--out", "-o")`` says more about its flag.
     """
 
+    objects = [name for name, field in kind.model_fields.items() if _is_object(field.annotation)]
+
     def command(**values: Any) -> None:
         module, _, function = run.partition(":")
+        values |= {name: _object(name, values[name]) for name in objects if isinstance(values[name], str)}
+        values = {name: value for name, value in values.items() if name not in objects or value is not None}
         vars(import_module(f".{module}", __package__))[function](checked(kind, **values))
 
     parameters = [_parameter(name, field) for name, field in kind.model_fields.items()]
@@ -72,15 +78,14 @@ def verb(kind: type[BaseModel], run: str) -> Callable[..., None]:
 
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     said = next((m for m in field.metadata if isinstance(m, OptionInfo | ArgumentInfo)), None)
-    info = copy(said) if said is not None else typer.Option()
-    info.help = " ".join((field.description or "").split())
-    annotation: Any = field.annotation
+    decls = (f"--{name.replace('_', '-')}",) if field.annotation is bool else ()
+    info = copy(said) if said is not None else typer.Option(*decls)
+    info.help = escape(" ".join((field.description or "").replace("``", "").split()))
+    annotation: Any = _plain(field.annotation)
     default: Any = inspect.Parameter.empty if field.is_required() else field.get_default(call_default_factory=True)
-    if get_origin(annotation) is dict:
-        annotation = str
-        default = json.dumps(default)
-    elif _is_optional_object(annotation):
+    if _is_object(field.annotation):
         annotation = str | None
+        default = "{}" if default == {} else None
     elif get_origin(annotation) is tuple:
         annotation, default = list[str], list(default)
     return inspect.Parameter(
@@ -88,6 +93,23 @@ def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     )
 
 
-def _is_optional_object(annotation: Any) -> bool:
-    """Whether it is ``JsonObject | None``, whose own text no help should show."""
-    return any(get_origin(kind) is Annotated and get_origin(get_args(kind)[0]) is dict for kind in get_args(annotation))
+def _is_object(annotation: Any) -> bool:
+    """Whether a value is a JSON object: a dict or a configuration, which a flag takes as text."""
+    kind = get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
+    if get_origin(kind) in (Union, UnionType):
+        return any(_is_object(one) for one in get_args(kind))
+    return get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, BaseModel))
+
+
+def _object(name: str, text: str) -> object:
+    try:
+        return _from_json(text)
+    except ValueError as error:
+        raise InputError(f"{name}: {error} (got {text!r:.80})") from error
+
+
+def _plain(annotation: Any) -> Any:
+    """The type without what is checked about it, which typer cannot read within a union."""
+    if get_origin(annotation) in (Union, UnionType):
+        return Union[tuple(_plain(one) for one in get_args(annotation))]  # noqa: UP007
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation

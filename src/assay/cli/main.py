@@ -18,6 +18,7 @@ from .declare import verb
 from .demo import DemoFlags
 from .judge import JudgeFlags
 from .parse import ParseFlags
+from .plan import PlanFlags
 from .serve import ServeFlags
 
 app = typer.Typer(
@@ -31,6 +32,8 @@ app = typer.Typer(
 app.command("serve")(verb(ServeFlags, "serve:serve"))
 app.command("judge")(verb(JudgeFlags, "judging:judge_file"))
 app.command("parse")(verb(ParseFlags, "parse:parse"))
+app.command("plan")(verb(PlanFlags, "planning:plan_run"))
+app.command("plan")(verb(PlanFlags, "planning:plan_run"))
 app.command("demo")(verb(DemoFlags, "demo_run:run_demo"))
 
 

@@ -2,23 +2,43 @@
 
 from .cluster import CARDS, GIB, Card, Cluster, parse_cluster
 from .flags import PlacementFlags
+from .forecast import Advice, Memory, MemoryRow, Option, Prediction, Span
+from .job import EngineRate, Job, JudgeLoad, Rates, Training, Workload
+from .model import ModelShape, read_shape
 from .plan import Claim, Kind, Mode, Phase, PhaseKind, Plan
 from .planner import dump_plan, load_plan, place
+from .planning import make_job, plan
 
 __all__ = [
     "CARDS",
     "GIB",
+    "Advice",
     "Card",
     "Claim",
     "Cluster",
+    "EngineRate",
+    "Job",
+    "JudgeLoad",
     "Kind",
+    "Memory",
+    "MemoryRow",
     "Mode",
+    "ModelShape",
+    "Option",
     "Phase",
     "PhaseKind",
     "PlacementFlags",
     "Plan",
+    "Prediction",
+    "Rates",
+    "Span",
+    "Training",
+    "Workload",
     "dump_plan",
     "load_plan",
+    "make_job",
     "parse_cluster",
     "place",
+    "plan",
+    "read_shape",
 ]

@@ -67,6 +67,4 @@ def _warnings(mode: Mode, flags: PlacementFlags, counts: dict[str, int], cluster
         found.append(
             "--rm-type dummy: the judges have GPUs and nothing asks them without --defer-reward-to-post-process"
         )
-    if flags.genrm_instances is not None and flags.genrm_model_path is not None:
-        found.append(f"--genrm-model-path {flags.genrm_model_path!r} is ignored, because --genrm-instances is set")
     return tuple(found)

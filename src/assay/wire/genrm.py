@@ -85,8 +85,14 @@ class GenRMConfig(Config):
     """GPUs of the one judge in all; not said = 1, or what a plan of resources says."""
 
     genrm_num_gpus_per_engine: Positive = 1
+    """GPUs of one judge engine."""
+
     genrm_engine_config: GenRMEngineConfig = GenRMEngineConfig()
+    """JSON: max_context_len, dp_size, pp_size, ep_size, mem_fraction_static, and arguments of the engine."""
+
     genrm_sampling_config: SamplingBody = SamplingBody()
+    """JSON: temperature, top_p, top_k, max_response_len, chat_template_kwargs."""
+
     genrm_instances: dict[str, InstanceConfig] | None = None
     """``{route_key: {...}}``: several judges in one service; wins over ``genrm_model_path``."""
 

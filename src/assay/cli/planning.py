@@ -1,0 +1,64 @@
+"""What ``assay plan`` does with its flags: read the models' descriptions, plan, print, draw."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+from rich.console import Console
+
+from assay.core.errors import InputError
+from assay.placement import Job, ModelShape, dump_plan, make_job, parse_cluster, plan, read_shape
+from assay.report.gantt import write_gantt
+from assay.report.plan import print_plan
+
+from .plan import PlanFlags
+
+
+def plan_run(flags: PlanFlags) -> None:
+    """Run the verb."""
+    cluster = parse_cluster(flags.cluster, flags.host_memory_gib)
+    made = plan(flags, cluster, _job(flags))
+    if flags.as_json:
+        print(json.dumps(dump_plan(made), indent=2))
+    else:
+        print_plan(Console(), made, cluster)
+    if flags.gantt is not None:
+        if made.prediction is None:
+            raise InputError(f"--gantt {str(flags.gantt)!r} needs a prediction: give --model-config")
+        write_gantt(flags.gantt, made)
+
+
+def _job(flags: PlanFlags) -> Job | None:
+    if flags.policy_config is None:
+        return None
+    policy = _shape(flags.policy_config, "policy")
+    return make_job(flags, policy, _judges(flags), workload=flags.workload, training=flags.training, rates=flags.rates)
+
+
+def _judges(flags: PlanFlags) -> dict[str, ModelShape]:
+    """By ``--judge-config``, else out of the judge's own folder where that is on this machine."""
+    shapes: dict[str, ModelShape] = {}
+    for said in flags.judge_config:
+        key, equals, path = said.partition("=")
+        for name in [key] if equals else flags.specs():
+            shapes[name] = _shape(Path(path if equals else said), name)
+    for key, spec in flags.specs().items():
+        folder = Path(spec.model_path)
+        if key not in shapes and (folder / "config.json").is_file():
+            shapes[key] = _shape(folder, key)
+    return shapes
+
+
+def _shape(path: Path, name: str) -> ModelShape:
+    file = path / "config.json" if path.is_dir() else path
+    try:
+        config: Any = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read the configuration of {name!r}, {str(file)!r}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"the configuration of {name!r}, {str(file)!r}, is not JSON: {error}") from error
+    if not isinstance(config, dict):
+        raise InputError(f"the configuration of {name!r}, {str(file)!r}, is no JSON object")
+    return read_shape(cast("dict[str, Any]", config), name)

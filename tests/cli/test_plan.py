@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from assay.cli.main import main
+from assay.placement import load_plan
+
+CONFIG = {
+    "model_type": "llama", "hidden_size": 576, "intermediate_size": 1536, "num_hidden_layers": 30,
+    "num_attention_heads": 9, "num_key_value_heads": 3, "vocab_size": 49152, "tie_word_embeddings": True,
+}  # fmt: skip
+SPLIT = (
+    "--colocate", "--resource", '{"actor": [1, 8], "rollout": [1, 4], "genrm": [1, 4]}',
+    "--genrm-model-path", "judge", "--genrm-num-gpus-per-engine", "4",
+    "--genrm-engine-config", '{"max_context_len": 10240}',
+)  # fmt: skip
+
+
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr("sys.argv", ["assay", "plan", *arguments])
+    code = 0
+    try:
+        main()
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    return tmp_path
+
+
+def test_placement_alone_needs_no_model(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(monkeypatch, capsys, *SPLIT, "--rm-type", "dapo-genrm")
+    assert (code, err) == (0, "")
+    assert "split on 1x8xH200" in out
+    assert [line.split()[1:3] for line in out.splitlines() if line.startswith("rollout")] == [["0–3", "4"]]
+    assert "one step, predicted" not in out
+
+
+def test_everything_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path
+) -> None:
+    judge = ("--model-config", str(config), "--judge-config", str(config / "config.json"))
+    work = ("--workload", '{"prompts": 4, "samples": 2, "response_tokens": 50, "judge": {"response_tokens": 8}}')
+    code, out, _ = run(monkeypatch, capsys, *SPLIT, *judge, *work, "--host-memory-gib", "512")
+    assert code == 0
+    for told in ("memory, GiB", "host 0", "one step, predicted", "GPUs idle", "as given", "defer-swap"):
+        assert told in out
+
+
+def test_json_is_the_plan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path) -> None:
+    code, out, _ = run(monkeypatch, capsys, *SPLIT, "--model-config", str(config), "--json")
+    assert code == 0
+    plan = load_plan(json.loads(out))
+    assert plan.claims["__default__"].engines == ((4, 5, 6, 7),)
+    assert plan.prediction is not None
+
+
+@pytest.mark.parametrize("ending", ["html", "svg", "png"])
+def test_a_picture_is_written(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path, ending: str
+) -> None:
+    target = config / "out" / f"plan.{ending}"
+    code, _, _ = run(monkeypatch, capsys, *SPLIT, "--model-config", str(config), "--gantt", str(target))
+    assert code == 0
+    assert target.stat().st_size > 500
+
+
+def test_a_command_that_trains_can_be_pasted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    instances = '{"quality": {"model_path": "q", "num_gpus": 2}, "safety": {"model_path": "s", "num_gpus": 2}}'
+    code, out, _ = run(
+        monkeypatch, capsys, "--genrm-instances", instances, "--rollout-num-gpus", "4", "--colocate",
+        "--resource", '{"actor": [1, 8], "rollout": [1, 4], "genrm": [1, 4]}', "--custom-rm-path", "a.b",
+        "--reward-key", "score",
+    )  # fmt: skip
+    assert code == 0
+    assert [line.split()[1] for line in out.splitlines() if line.startswith(("quality", "safety"))] == ["4–5", "6–7"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--colocate", "--resource", '{"actor": [1, 8]'), "resource: not JSON"),
+        (("--colocate", "--resource", '{"actor": [1, 8], "rollout": [1, 9]}'), "actor 8, rollout 9, genrm 0"),
+        ((*SPLIT, "--fully-async"), "exclude each other"),
+        ((*SPLIT, "--workload", '{"promts": 1}'), "workload.promts: there is no such option"),
+        ((*SPLIT, "--cluster", "8"), "write nodes x GPUs x card"),
+        ((*SPLIT, "--model-config", "/nowhere/config.json"), "cannot read the configuration of 'policy'"),
+        ((*SPLIT, "--gantt", "plan.png"), "needs a prediction: give --model-config"),
+    ],
+)
+def test_what_is_wrong_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = run(monkeypatch, capsys, *arguments)
+    assert code == 2
+    assert message in err
+    assert err.count("\n") == 1
+    assert "Traceback" not in out + err
+
+
+def test_a_judge_that_there_is_none_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path
+) -> None:
+    given = ("--model-config", str(config), "--judge-config", f"quality={config}")
+    code, _, err = run(monkeypatch, capsys, *SPLIT, *given)
+    assert code == 2
+    assert "no judge has the route key 'quality'; configured: __default__" in err
