@@ -66,9 +66,16 @@ def _verdict(own: Option, given: Prediction, best: dict[Mode, tuple[Option, Pred
 def _why(mode: Mode, chosen: Prediction, best: dict[Mode, tuple[Option, Prediction]]) -> str:
     """The part of the step that decides, in one sentence."""
     if mode == Mode.FULLY_ASYNC:
+        fresh = {one: best[one] for one in best if one != Mode.FULLY_ASYNC}
+        quickest = min(fresh, key=lambda one: fresh[one][1].seconds, default=None)
+        told = (
+            f" Of those that train on fresh samples, {quickest} with {fresh[quickest][0].layout} is the fastest."
+            if quickest is not None
+            else ""
+        )
         return (
             f"Rollout ({chosen.phases['rollout and judging']:.1f} s) and training ({chosen.phases['training']:.1f} s) "
-            "overlap; samples are off-policy by up to the staleness that is allowed."
+            f"overlap; samples are off-policy by up to the staleness that is allowed.{told}"
         )
     if mode == Mode.DEFER_SWAP:
         judging, swap = chosen.phases.get("judging", 0.0), chosen.phases.get("swap", 0.0)

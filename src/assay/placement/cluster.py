@@ -35,8 +35,8 @@ CARDS = {
         Card(name="H200", memory=139 * GIB, flops=989e12, bandwidth=4.8e12),
         Card(name="H100", memory=79 * GIB, flops=989e12, bandwidth=3.35e12),
         Card(name="A100", memory=79 * GIB, flops=312e12, bandwidth=2.04e12),
-        # Not a card but a share of a host that stands for one: fp32 matrix products and reads of two cores (AVX2).
-        Card(name="CPU", memory=8 * GIB, flops=0.11e12, bandwidth=0.02e12),
+        # Not a card but two AVX2 cores in fp32, such that the shares in `speed` give the tokens measured there.
+        Card(name="CPU", memory=8 * GIB, flops=0.16e12, bandwidth=8.5e9),
     )
 }
 

@@ -1,4 +1,4 @@
-"""A predicted step as a picture: a row for each GPU, who works on it from when to when; what is grey is idle."""
+"""A predicted step as a picture: a row for each GPU, who works on it from when to when; the paler, the more idle."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _bars(span: Span, plan: Plan, scale: float) -> Iterator[Box]:
             y=TOP + gpu * ROW + (height if shared and claim.kind == Kind.JUDGE else 0),
             width=(span.end - span.start) * scale,
             height=height,
-            colour=_colour(span, plan),
+            colour=_paled(_colour(span, plan), span.busy),
             title=told,
         )
 
@@ -107,6 +107,12 @@ def _colour(span: Span, plan: Plan) -> str:
     if kind == Kind.JUDGE:
         return JUDGES[plan.judges.index(span.claim) % len(JUDGES)]
     return LOGPROBS if span.name == "log-probs" else COLOURS[kind]
+
+
+def _paled(colour: str, busy: float) -> str:
+    """Towards grey, as far as the time is idle in between."""
+    pairs = zip(bytes.fromhex(colour[1:]), bytes.fromhex(IDLE[1:]), strict=True)
+    return "#" + bytes(round(busy * own + (1 - busy) * idle) for own, idle in pairs).hex()
 
 
 def _ticks(seconds: float) -> list[float]:
