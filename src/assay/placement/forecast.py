@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class MemoryRow:
     """Memory of one card (or of one host) in one phase, in bytes by part.
 
-    ``places``: the logical GPUs, or the nodes, of which this is the fullest. ``phase``: its place in the plan's phases.
+    ``where``: the GPUs, which are alike, or the node. ``phase``: its place among the plan's phases and its kind.
     """
 
     where: str
