@@ -21,6 +21,7 @@ from .pairwise import PairwiseConfig, PairwiseJudge
 from .parts import join, parts
 from .pointwise import PointwiseConfig, PointwiseJudge
 from .spec import load_spec
+from .tokenprob import TokenProbConfig, TokenProbJudge
 from .verifier import VerifierConfig, VerifierJudge
 
 __all__ = ["EVERY", "JUDGES", "Judge", "build_all", "build_judge", "content_hash", "join", "load_judge", "parts"]
@@ -39,6 +40,7 @@ JUDGES: Mapping[str, BuiltIn] = MappingProxyType(
         "verifier": BuiltIn(VerifierConfig, VerifierJudge),
         "pointwise": BuiltIn(PointwiseConfig, PointwiseJudge),
         "pairwise": BuiltIn(PairwiseConfig, PairwiseJudge),
+        "tokenprob": BuiltIn(TokenProbConfig, TokenProbJudge),
         "math": BuiltIn(MathConfig, MathJudge),
     }
 )
