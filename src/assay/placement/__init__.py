@@ -5,9 +5,9 @@ from .flags import PlacementFlags
 from .forecast import Advice, Memory, MemoryRow, Option, Prediction, Span
 from .job import EngineRate, Job, JudgeLoad, Rates, Training, Workload
 from .model import ModelShape, read_shape
-from .plan import Claim, Kind, Mode, Phase, PhaseKind, Plan
 from .planner import dump_plan, load_plan, place
 from .planning import make_job, plan
+from .plans import Claim, Kind, Mode, Phase, PhaseKind, Plan
 
 __all__ = [
     "CARDS",

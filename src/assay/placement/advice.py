@@ -10,8 +10,8 @@ from .forecast import Advice, Option, Prediction
 from .job import Job
 from .memory import estimate_memory
 from .options import options
-from .plan import Mode, Plan
 from .planner import place
+from .plans import Mode, Plan
 from .predict import predict
 
 SAME = 0.05

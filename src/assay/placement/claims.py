@@ -10,7 +10,7 @@ from assay.wire.genrm import InstanceSpec
 
 from .cluster import Cluster
 from .flags import PlacementFlags
-from .plan import Claim, Kind, Mode, ray_share
+from .plans import Claim, Kind, Mode, ray_share
 
 ALONE = 0.85
 """Share of a card for an engine that has it to itself while awake, and sleeps on it while others are."""

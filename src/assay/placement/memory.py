@@ -13,7 +13,7 @@ from .cluster import GIB, Cluster
 from .forecast import Memory, MemoryRow
 from .job import Job
 from .model import ModelShape
-from .plan import Claim, Kind, Mode, Phase, PhaseKind, Plan
+from .plans import Claim, Kind, Mode, Phase, PhaseKind, Plan
 from .trainer import awake_bytes, reference_bytes, states_bytes
 
 CONTEXT = int(1.2 * GIB)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from assay.core.errors import InputError
 
 from .flags import PlacementFlags
-from .plan import Mode
+from .plans import Mode
 
 SHOWN = 3
 """Legal layouts that a refusal shows."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .cluster import Cluster
 from .job import Job
-from .plan import Claim, Kind, Mode, Plan
+from .plans import Claim, Kind, Mode, Plan
 from .speed import CANARY, DRAIN, HOST_LINK, SYNC, SYNC_RATE
 from .trainer import states_bytes
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .flags import PlacementFlags
-from .plan import Mode
+from .plans import Mode
 
 MOST = 8
 """Splits of a pool that are tried; of more, evenly spaced ones."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from .plan import Claim, Kind, Mode, Phase, PhaseKind
+from .plans import Claim, Kind, Mode, Phase, PhaseKind
 
 
 def make_phases(mode: Mode, claims: Mapping[str, Claim]) -> tuple[Phase, ...]:

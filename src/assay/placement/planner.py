@@ -11,7 +11,7 @@ from .cluster import Cluster
 from .flags import PlacementFlags
 from .modes import choose_mode
 from .phases import make_phases
-from .plan import Mode, Plan
+from .plans import Mode, Plan
 
 _PLANS = TypeAdapter(Plan)
 

@@ -13,8 +13,8 @@ from .flags import PlacementFlags
 from .job import Job, Rates, Training, Workload
 from .memory import estimate_memory
 from .model import ModelShape
-from .plan import Plan
 from .planner import place
+from .plans import Plan
 from .predict import predict
 
 

@@ -8,7 +8,7 @@ from .cluster import Cluster
 from .forecast import Prediction, Span
 from .job import Job
 from .moving import Moving, moving_seconds
-from .plan import Mode, Plan
+from .plans import Mode, Plan
 from .simulate import EngineTime, Run, Stage, simulate
 from .speed import forward_seconds, train_seconds
 from .work import judge_stages, rollout_stage, seconds_per_request

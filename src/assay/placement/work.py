@@ -8,7 +8,7 @@ from .cluster import Cluster
 from .job import Job
 from .memory import kv_tokens
 from .model import ModelShape
-from .plan import Claim, Kind, Plan
+from .plans import Claim, Kind, Plan
 from .simulate import Stage, lengths
 from .speed import EngineSpeed, assumed_engine, measured_engine
 
