@@ -75,8 +75,9 @@ class MetaScorer:
         await self.engine.start()
         info = self.engine.info
         if "chat" not in info.capabilities:
+            await self.engine.close()
             raise InputError(
-                f"the meta RM {info.model!r} has no chat template, and is shown conversations; name a model that has one"
+                f"the meta RM {info.model!r} is shown conversations and has no chat template; name another"
             )
 
     async def close(self) -> None:

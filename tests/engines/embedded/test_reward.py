@@ -151,6 +151,11 @@ def test_what_the_engine_says_of_itself(engine: EmbeddedRewardEngine) -> None:
     assert asyncio.run(engine.health()).healthy
 
 
+def test_on_the_cpu_prompts_are_computed_one_by_one_unless_said(model: RewardModel, folder: Path) -> None:
+    assert model.max_batch == 1
+    assert load_reward_model(config(folder, max_batch=3)).max_batch == 3
+
+
 def test_a_deadline_and_a_caller_who_leaves(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held, computed = threading.Event(), list[int]()
     plain = RewardModel.logits

@@ -17,7 +17,11 @@ class HttpRewardConfig(Config):
 
     kind: Literal["sglang", "vllm"]
     """Both answer ``POST /classify``. ``sglang``: started with ``--is-embedding``; prompts are rendered and tokenized
-    here. ``vllm``: 0.13 or newer, started with ``--runner pooling``; it renders prompts itself."""
+    here. ``vllm``: 0.13 or newer, started with ``--runner pooling``; it renders prompts itself.
+
+    SGLang (0.5.17) gives the head of Qwen2 and Qwen3 models a bias. Where the checkpoint holds no ``score.bias``, it is
+    drawn anew at each start: all logits of that server are off by one small constant, which sorts votes no differently.
+    """
     base_url: str
     """The server's root, e.g. ``http://127.0.0.1:30000``; a ``/v1`` behind it is taken off."""
     model: str | None = None

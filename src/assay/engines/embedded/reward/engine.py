@@ -75,7 +75,7 @@ class EmbeddedRewardEngine:
             weight_version=model.version if model else "",
             capabilities=frozenset(capabilities),
             context_len=model.context_len if model else self.config.max_context_len,
-            batch_invariant=self.config.max_batch == 1,
+            batch_invariant=model is not None and model.max_batch == 1,
             num_gpus=int(model is not None and model.device.type == "cuda"),
         )
 
@@ -123,7 +123,7 @@ class EmbeddedRewardEngine:
                 raise self._gone()
             if model is None:
                 raise GenerationError(FailureKind.ENGINE_ERROR, f"{self.config.model!r} has not started")
-            if self._open >= self.config.max_batch + self.config.max_queue:
+            if self._open >= model.max_batch + self.config.max_queue:
                 detail = f"{self._open} prompts are open already and max_queue is {self.config.max_queue}"
                 raise GenerationError(FailureKind.OVERLOADED, detail, retry_after=1.0)
             self._inbox.append(ticket)
@@ -136,7 +136,7 @@ class EmbeddedRewardEngine:
         self._take_in(model)
         self._ready = [ticket for ticket in self._ready if not ticket.future.cancelled()]
         lengths = [len(ticket.ids) for ticket in self._ready]
-        chosen = set(pick(lengths, rows=self.config.max_batch, tokens=self.config.max_batch_tokens))
+        chosen = set(pick(lengths, rows=model.max_batch, tokens=self.config.max_batch_tokens))
         batch = [ticket for place, ticket in enumerate(self._ready) if place in chosen]
         self._ready = [ticket for place, ticket in enumerate(self._ready) if place not in chosen]
         if batch:

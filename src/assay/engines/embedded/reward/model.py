@@ -23,6 +23,7 @@ from .config import EmbeddedRewardConfig
 
 _HEADS = frozenset({"score", "classifier", "classification_head"})
 """Names of heads in transformers' models for sequence classification."""
+_CUDA_BATCH = 16
 _TOLERANCE = {torch.float32: 1e-3}
 _HALF_TOLERANCE = 0.25
 """Logits beside each other and alone, in the check at load; a wrong mask or place is off by more."""
@@ -30,12 +31,16 @@ _HALF_TOLERANCE = 0.25
 
 @dataclass(slots=True, kw_only=True)
 class RewardModel:
-    """A model in use, from one thread. ``pad_id``: the model's own; None where it names none."""
+    """A model in use, from one thread.
+
+    ``max_batch``: rows to compute together. ``pad_id``: the model's own; None where it names none.
+    """
 
     name: str
     version: str
     device: torch.device
     context_len: int
+    max_batch: int
     vocabulary: int
     renderer: Renderer
     model: Any
@@ -94,6 +99,7 @@ def load_reward_model(config: EmbeddedRewardConfig) -> RewardModel:
         version=weight_version(path),
         device=device,
         context_len=min(config.max_context_len, own_limit),
+        max_batch=config.max_batch or (_CUDA_BATCH if device.type == "cuda" else 1),
         vocabulary=vocabulary,
         renderer=Renderer(tokenizer, vocabulary),
         model=model,
