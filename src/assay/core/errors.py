@@ -4,6 +4,7 @@ AssayError
  |- InputError         what the user gave is wrong: a file, a field, a flag, a judge, a model (exit code 2)
  |- StartError         a part could not be started: port in use, model not loadable (exit code 3)
  |- OutputError        a result could not be written: disk full, no permission (exit code 4)
+ |- TrainingStopped    a run must not go on: too many failed judgments, an alarm (exit code 5); its state is saved
  `- GenerationError    an engine could not answer one request; carries the ``FailureKind`` it becomes
 
 Raise the nearest type, put the offending value in the message with ``!r`` and say the fix. ``GenerationError`` becomes
@@ -43,6 +44,12 @@ class OutputError(AssayError):
     """A result could not be written; what was written before stays."""
 
     exit_code = 4
+
+
+class TrainingStopped(AssayError):
+    """A training run must not go on; the message says why and how to go on after mending it."""
+
+    exit_code = 5
 
 
 class GenerationError(AssayError):

@@ -1,8 +1,8 @@
 """The vocabulary of RL: a prompt, the samples of it, and what each earned. Read this file first.
 
-One step, in types: ``Prompt`` -> rollout -> ``Sample``s of a ``Group`` -> reward -> the same samples with a ``Reward`` ->
-advantages -> ``training.TrainSequence``s -> update. The names are those of the field (Relax, slime), so that a custom
-reward function written for them reads ours. Owns: the records. Does not own: how any of them comes about.
+One step, in types: ``Prompt`` -> rollout -> ``Sample``s of a ``Group`` -> reward -> the same samples with a ``Reward``
+-> advantages -> ``training.TrainSequence``s -> update. The names are those of the field (Relax, slime), so that a
+custom reward function written for them reads ours. Owns: the records. Does not own: how any of them comes about.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class Status(StrEnum):
 class Prompt:
     """One row of the prompt data.
 
-    ``ordinal``: its place in the endless sequence of prompts that a run draws (epoch after epoch), so that a resumed run
-    knows which were used. ``label``: the gold answer, where the data has one.
+    ``ordinal``: its place in the endless sequence of prompts that a run draws (epoch after epoch), so that a resumed
+    run knows which were used. ``label``: the gold answer, where the data has one.
     """
 
     ordinal: int

@@ -1,0 +1,185 @@
+"""The one loop. A mode is a list of phases (``placement``): split, co-resident, defer-swap and fully async are data.
+
+Who waits for what, in a step:
+
+| phase | consumes | waits for | unblocked by |
+|---|---|---|---|
+| generate | prompts, weights of the last sync | the batch of the source | the last sample and its inline reward |
+| judge | the batch without rewards (defer-swap) | every judgment | the judges' last answer |
+| train | judged groups | the update on all ranks | the trainer |
+| sync | the trainer's weights | the rollout engines | the publisher |
+
+In the colocate modes the source makes the batch when it is asked; in the fully asynchronous one rollouts fill a buffer
+all the time, bounded by ``staleness``. Owns: the order of things, and what a step leaves behind. Does not own: any of
+the things.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from assay.core.errors import TrainingStopped
+from assay.placement.plan import Phase, PhaseKind
+
+from .assemble import AssembleConfig, Assembled, assemble, to_sequence, trainable
+from .measures import of_batch, of_moves, of_update
+from .memory import Memory
+from .ports import Policy, Publisher, RolloutBatch, Scoring, Source
+from .residency import Residency
+from .rewards.policy import JudgeFailureAs, settle
+from .sample import Group
+from .stepped import Observer, Stepped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopConfig:
+    """How many steps, and the decisions between rollout and training."""
+
+    num_rollout: int
+    assemble: AssembleConfig = field(default_factory=AssembleConfig)
+    judge_failure_as: JudgeFailureAs = "mask"
+    save_interval: int | None = None
+    """Save after every so many steps, and at the end; None saves at the end only."""
+    saves: bool = False
+    """Whether there is a place to save to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the loop drives; ``local`` and ``cluster`` build them."""
+
+    phases: Sequence[Phase]
+    source: Source
+    policy: Policy
+    publisher: Publisher
+    residency: Residency
+    scoring: Scoring | None = None
+    """For modes whose rewards come after the rollout."""
+    observers: Sequence[Observer] = ()
+
+
+@dataclass(slots=True)
+class _Step:
+    """One step while it is made."""
+
+    number: int
+    batch: RolloutBatch = field(default_factory=lambda: RolloutBatch(groups=()))
+    assembled: Assembled | None = None
+    metrics: dict[str, float] = field(default_factory=dict[str, float])
+
+    @contextmanager
+    def timed(self, name: str) -> Generator[None]:
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            key = f"time/{name}"
+            self.metrics[key] = self.metrics.get(key, 0.0) + time.perf_counter() - begin
+
+
+class Loop:
+    """Runs steps. ``memory`` is what a resumed run must know beside weights and optimizer."""
+
+    def __init__(self, parts: Parts, config: LoopConfig, memory: Memory) -> None:
+        self.parts = parts
+        self.config = config
+        self.memory = memory
+        self._work: dict[PhaseKind, Callable[[_Step], Awaitable[None]]] = {
+            PhaseKind.GENERATE: self._generate,
+            PhaseKind.JUDGE: self._judge,
+            PhaseKind.TRAIN: self._train,
+            PhaseKind.SYNC: self._sync,
+        }
+
+    async def run(self) -> None:
+        """Make the steps that are left.
+
+        Raises:
+            TrainingStopped: the run must not go on; its state is saved where there is a place for it.
+            AssayError: a part failed; the last checkpoint is untouched.
+        """
+        await self.parts.publisher.publish()
+        try:
+            while self.memory.step < self.config.num_rollout:
+                await self.step()
+        except TrainingStopped:
+            await self._save()
+            raise
+
+    async def step(self) -> Stepped:
+        """Make one step: all phases, then whoever looks at it."""
+        step = _Step(self.memory.step)
+        with step.timed("step"):
+            for phase in self.parts.phases:
+                await self._enter(step, phase)
+                work = self._work.get(phase.kind)
+                if work is not None:
+                    with step.timed(str(phase.kind)):
+                        await work(step)
+        return await self._shown(step)
+
+    async def _enter(self, step: _Step, phase: Phase) -> None:
+        with step.timed("moves"):
+            moved = await self.parts.residency.enter(phase)
+        step.metrics |= of_moves(moved, step.metrics)
+
+    async def _generate(self, step: _Step) -> None:
+        step.batch = await self.parts.source.next(step.number, self.parts.policy.weight_version)
+
+    async def _judge(self, step: _Step) -> None:
+        if self.parts.scoring is None:
+            raise ValueError("the plan has a phase for judging, and nothing that judges a whole batch was built")
+        groups = await self.parts.scoring.score(step.batch.groups)
+        step.batch = RolloutBatch(groups=groups, filtered=step.batch.filtered, stats=step.batch.stats)
+
+    async def _train(self, step: _Step) -> None:
+        groups, config = step.batch.groups, self.config
+        self.memory.judged(groups)
+        rewards = [settle(group, config.judge_failure_as) for group in groups]
+        kl = await self._kl(groups) if config.assemble.kl_coef else None
+        step.assembled = assemble(groups, rewards, config.assemble, kl)
+        step.metrics |= of_batch(step.batch, step.assembled)
+        self.memory.learned(step.assembled.groups)
+        if step.assembled.batch is not None:
+            step.metrics |= of_update(await self.parts.policy.step(step.assembled.batch))
+        self.memory.step = step.number + 1
+        if self._due(step.number + 1):
+            with step.timed("save"):
+                await self._save(step)
+
+    async def _kl(self, groups: Sequence[Group]) -> list[list[tuple[float, ...]]]:
+        """Estimates at the trained tokens of every sample; none for those that have no tokens."""
+        samples = [sample for group in groups for sample in group.samples if trainable(sample)]
+        found = iter(await self.parts.policy.kl([to_sequence(sample) for sample in samples]))
+        return [[next(found) if trainable(sample) else () for sample in group.samples] for group in groups]
+
+    async def _sync(self, step: _Step) -> None:
+        published = await self.parts.publisher.publish()
+        step.metrics |= {"time/publish": published.seconds, "memory/published_bytes": float(published.bytes)}
+
+    def _due(self, made: int) -> bool:
+        if not self.config.saves:
+            return False
+        interval = self.config.save_interval
+        return made == self.config.num_rollout or (interval is not None and made % interval == 0)
+
+    async def _save(self, step: _Step | None = None) -> None:
+        if self.config.saves:
+            pending = {} if step is None else {k: v for k, v in step.metrics.items() if not k.startswith("time/")}
+            await self.parts.policy.save(self.memory.to_json(self.parts.source.state(), pending))
+
+    async def _shown(self, step: _Step) -> Stepped:
+        stepped = Stepped(
+            step=step.number,
+            groups=step.batch.groups,
+            advantages=() if step.assembled is None else step.assembled.groups,
+            filtered=step.batch.filtered,
+            weight_version=self.parts.policy.weight_version,
+            metrics=step.metrics,
+        )
+        for observer in self.parts.observers:
+            step.metrics |= await observer.after(stepped)
+        return stepped

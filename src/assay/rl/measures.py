@@ -1,0 +1,74 @@
+"""The numbers of a step, by name. Pure.
+
+``reward/…``, ``rollout/…``, ``advantage/…`` and ``train/…`` follow from data and seeds; ``time/…`` (seconds) and
+``memory/…`` (bytes) tell of the machine.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from assay.training.batch import StepMetrics
+
+from .advantages.summary import summarise
+from .assemble import Assembled
+from .ports import RolloutBatch
+from .residency import Moved
+from .rewards.policy import failure_rate
+from .sample import Sample, Status
+
+
+def of_batch(batch: RolloutBatch, assembled: Assembled) -> dict[str, float]:
+    """What was rolled out and earned."""
+    samples = [sample for group in batch.groups for sample in group.samples]
+    found = {f"rollout/{name}": value for name, value in batch.stats.items()}
+    found |= {"rollout/samples": float(len(samples)), "rollout/filtered_groups": float(len(batch.filtered))}
+    found |= _lengths(samples)
+    found |= {f"advantage/{name}": value for name, value in summarise(assembled.groups).means().items()}
+    values = [s.reward.value for s in samples if s.reward is not None and s.reward.value is not None]
+    if values:
+        found |= {"reward/mean": statistics.fmean(values), "reward/std": statistics.pstdev(values)}
+    rate = failure_rate(batch.groups)
+    if rate is not None:
+        found["reward/failed"] = rate
+    kinds = Counter(str(s.reward.failure.kind) for s in samples if s.reward is not None and s.reward.failure)
+    return found | {f"reward/failed_{kind}": count / len(samples) for kind, count in kinds.items()}
+
+
+def of_update(metrics: StepMetrics) -> dict[str, float]:
+    """What the trainer did: means over the updates of the step, and its seconds by phase."""
+    updates = metrics.updates
+    found = {
+        "train/loss": metrics.loss,
+        "train/grad_norm": statistics.fmean(u.grad_norm for u in updates),
+        "train/lr": updates[-1].lr,
+        "train/updates": float(len(updates)),
+        "train/skipped_updates": float(sum(not u.applied for u in updates)),
+        "train/loss_tokens": float(sum(u.loss_tokens for u in updates)),
+    }
+    for name in dict.fromkeys(name for update in updates for name in update.terms):
+        found[f"train/{name}"] = statistics.fmean(u.terms[name] for u in updates if name in u.terms)
+    return found | {f"time/train_{name}": seconds for name, seconds in metrics.seconds.items()}
+
+
+def of_moves(moved: Sequence[Moved], known: Mapping[str, float]) -> dict[str, float]:
+    """Seconds and bytes of those that went to sleep or woke, added to what is ``known`` of the step."""
+    found: dict[str, float] = {}
+    for one in moved:
+        role, kind = one.move.role, one.move.kind
+        for name, value in ((f"time/{kind}/{role}", one.seconds), (f"memory/{kind}/{role}", float(one.bytes))):
+            found[name] = found.get(name, known.get(name, 0.0)) + value
+    return found
+
+
+def _lengths(samples: Sequence[Sample]) -> dict[str, float]:
+    answered = [sample for sample in samples if sample.status is not Status.FAILED]
+    found = {"rollout/failed": (len(samples) - len(answered)) / len(samples)} if samples else {}
+    if answered:
+        found |= {
+            "rollout/response_length": statistics.fmean(s.response_length for s in answered),
+            "rollout/truncated": sum(s.truncated for s in answered) / len(answered),
+        }
+    return found

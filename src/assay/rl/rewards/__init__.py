@@ -1,0 +1,1 @@
+"""What a sample earns: from judges, rules and functions of the user, each reward a number or a typed failure."""
