@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from assay.core.errors import TrainingStopped
+from assay.core.types import Json
 from assay.placement.plan import Phase, PhaseKind
 
 from .assemble import AssembleConfig, Assembled, assemble, to_sequence, trainable
@@ -87,6 +88,8 @@ class Loop:
         self.parts = parts
         self.config = config
         self.memory = memory
+        self._before: Json = None
+        """The state of the source before the step that is made: a step that ends without an update is made again."""
         self._work: dict[PhaseKind, Callable[[_Step], Awaitable[None]]] = {
             PhaseKind.GENERATE: self._generate,
             PhaseKind.JUDGE: self._judge,
@@ -104,8 +107,10 @@ class Loop:
         await self.parts.publisher.publish()
         try:
             while self.memory.step < self.config.num_rollout:
+                self._before = self.parts.source.state()
                 await self.step()
         except TrainingStopped:
+            self.memory.forgive()
             await self._save()
             raise
 
@@ -146,6 +151,7 @@ class Loop:
         if step.assembled.batch is not None:
             step.metrics |= of_update(await self.parts.policy.step(step.assembled.batch))
         self.memory.step = step.number + 1
+        self._before = None
         if self._due(step.number + 1):
             with step.timed("save"):
                 await self._save(step)
@@ -169,7 +175,8 @@ class Loop:
     async def _save(self, step: _Step | None = None) -> None:
         if self.config.saves:
             pending = {} if step is None else {k: v for k, v in step.metrics.items() if not k.startswith("time/")}
-            await self.parts.policy.save(self.memory.to_json(self.parts.source.state(), pending))
+            source = self.parts.source.state() if self._before is None else self._before
+            await self.parts.policy.save(self.memory.to_json(source, pending))
 
     async def _shown(self, step: _Step) -> Stepped:
         stepped = Stepped(

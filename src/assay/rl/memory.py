@@ -53,6 +53,11 @@ class Memory:
                 "look at the samples, or raise --max-dead-steps"
             )
 
+    def forgive(self) -> None:
+        """The run stops: whoever goes on with it has mended what was wrong."""
+        self.budget.seen.clear()
+        self.dead_steps = 0
+
     def to_json(self, source: Json, pending: Mapping[str, float]) -> dict[str, Json]:
         """For the checkpoint."""
         return {
