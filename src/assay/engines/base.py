@@ -6,9 +6,9 @@ awaits ``generate`` aborts the generation: nobody decodes for a caller who has l
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from assay.core.deadline import Deadline
 from assay.core.types import ChatPrompt, Completion, FinishReason, Json, Request, TokenPrompt
@@ -88,6 +88,19 @@ class Offloadable(Protocol):
 
     async def sleep(self, tags: frozenset[Tag]) -> int: ...
     async def wake(self, tags: frozenset[Tag]) -> int: ...
+
+
+@runtime_checkable
+class TensorUpdatable(Protocol):
+    """An engine in this process that takes weights as tensors, by the names that transformers gives them."""
+
+    async def update_tensors(self, tensors: Iterable[tuple[str, Any]], version: str) -> int:
+        """Take all weights (tied ones once) after the requests accepted so far; the bytes taken.
+
+        Raises:
+            InputError: a weight is missing, unknown or of another shape; then the old ones go on serving.
+        """
+        ...
 
 
 @runtime_checkable

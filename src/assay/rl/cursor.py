@@ -57,7 +57,8 @@ class Cursor:
 
     def to_json(self, outstanding: Iterable[int] = ()) -> Json:
         """For a checkpoint; ``outstanding`` were drawn and not trained on yet: a resumed run draws them again."""
-        return {"next": self.next, "returned": sorted({*self.returned, *outstanding}), "rows": self.rows}
+        returned: list[Json] = [*sorted({*self.returned, *outstanding})]
+        return {"next": self.next, "returned": returned, "rows": self.rows}
 
     def restore(self, told: Any) -> None:
         """Take over what ``to_json`` wrote.

@@ -17,7 +17,7 @@ class Placement(Config):
 
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """``auto`` is CUDA where there is one."""
-    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+    dtype: Literal["auto", "float32", "bfloat16", "float16", "float64"] = "auto"
     """``auto`` is float32 on the CPU and bfloat16 on CUDA."""
     trust_remote_code: bool = False
     """Run the Python code that comes with the model. Only for a model whose author you trust."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterable
 from contextlib import asynccontextmanager, contextmanager
+from typing import Any
 
 from assay.core.deadline import Deadline
 from assay.core.errors import GenerationError
@@ -18,7 +19,7 @@ from assay.core.types import Completion, FailureKind, Json, Request
 from assay.engines.base import Capability, Delta, EngineHealth, EngineInfo, Tag
 
 from .config import EmbeddedConfig
-from .orders import give_back, new_weights, take_again
+from .orders import give_back, given_tensors, new_weights, take_again
 from .ticket import Ticket
 from .worker import Action, Order, Worker
 
@@ -26,7 +27,7 @@ _TAGS: frozenset[Tag] = frozenset({"weights", "kv_cache"})
 
 
 class EmbeddedEngine:
-    """Engine, StreamingEngine, Offloadable and Updatable. May be used from several event loops."""
+    """Engine, StreamingEngine, Offloadable, Updatable and TensorUpdatable. May be used from several event loops."""
 
     def __init__(self, config: EmbeddedConfig) -> None:
         self.config = config
@@ -123,6 +124,10 @@ class EmbeddedEngine:
         Raises InputError or StartError, and then the old weights go on serving.
         """
         await self._order(new_weights(self.config, source, version))
+
+    async def update_tensors(self, tensors: Iterable[tuple[str, Any]], version: str) -> int:
+        """See ``TensorUpdatable``. The tensors are read in the engine's thread, before this returns."""
+        return await self._order(given_tensors(tensors, version))
 
     async def close(self) -> None:
         self._worker.stop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,6 +40,8 @@ class Loaded:
     runner: Runner | None
     parked: Any = None
     """The model in main memory, while its weights are off CUDA."""
+    on_disk: bool = True
+    """Whether the files in ``path`` hold the weights in use."""
 
 
 def pick_device(config: Placement) -> torch.device:
@@ -53,7 +55,12 @@ def pick_dtype(config: Placement, device: torch.device) -> torch.dtype:
     """float32 on the CPU (bf16 matrix products are far slower there), bfloat16 on CUDA, unless told otherwise."""
     if config.dtype == "auto":
         return torch.bfloat16 if device.type == "cuda" else torch.float32
-    return {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}[config.dtype]
+    return {
+        "float32": torch.float32,
+        "bfloat16": torch.bfloat16,
+        "float16": torch.float16,
+        "float64": torch.float64,
+    }[config.dtype]
 
 
 def load(config: EmbeddedConfig) -> Loaded:
@@ -121,6 +128,20 @@ def replace_weights(model: Any, fresh: Any, source: str) -> None:
     with torch.no_grad():
         for name, tensor in own.items():
             tensor.copy_(new[name])
+
+
+def copy_weights(model: Any, tensors: Iterable[tuple[str, Any]], source: str) -> int:
+    """Copy named weights into the model in use, tied ones once; nothing is changed where they do not fit."""
+    own = dict(model.named_parameters())
+    new = dict(tensors)
+    for name in sorted(own.keys() | new.keys()):
+        shapes = [tuple(s[name].shape) if name in s else None for s in (own, new)]
+        if shapes[0] != shapes[1]:
+            raise InputError(f"weights {source!r} do not fit: {name!r} has shape {shapes[1]}, not {shapes[0]}")
+    with torch.no_grad():
+        for name, tensor in own.items():
+            tensor.copy_(new[name])
+    return sum(tensor.nbytes for tensor in own.values())
 
 
 def _end_ids(model: Any, tokenizer: Any) -> frozenset[int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -12,20 +14,23 @@ from assay.engines.base import Tag
 from .batch import Batch
 from .config import EmbeddedConfig
 from .forward import Runner
-from .loading import Loaded, load_model, nbytes, replace_weights
+from .loading import Loaded, copy_weights, load_model, nbytes, replace_weights
 from .probe import adopt
 from .weights import find_model, stamp, weight_version
 from .worker import Action
 
 
 def give_back(tags: frozenset[Tag]) -> Action:
-    """Free keys and values, weights, or both. Weights on CUDA move to main memory; those on the CPU are dropped."""
+    """Free keys and values, weights, or both. Weights on CUDA move to main memory; those on the CPU are dropped, and
+    read again from their files, unless they came as tensors."""
 
     def action(loaded: Loaded, batch: Batch) -> int:
         freed = batch.release() if "kv_cache" in tags else 0
         if "weights" in tags and loaded.runner is not None:
-            freed += nbytes(loaded.runner.model)
-            loaded.parked = loaded.runner.model.to("cpu") if loaded.device.type == "cuda" else None
+            freed += nbytes(loaded.runner.model) if loaded.device.type == "cuda" or loaded.on_disk else 0
+            # Weights that no file holds are kept: there is nowhere to read them again from.
+            keep = loaded.device.type == "cuda" or not loaded.on_disk
+            loaded.parked = loaded.runner.model.to("cpu") if keep else None
             loaded.runner = None
         if loaded.device.type == "cuda":
             torch.cuda.empty_cache()
@@ -64,9 +69,24 @@ def new_weights(config: EmbeddedConfig, source: str, version: str) -> Action:
             raise InputError("the weights are given back; wake the engine before it takes new ones")
         replace_weights(holder, fresh, source)
         loaded.path, loaded.stamp = path, stamp(path)
-        loaded.disk_version, loaded.version = weight_version(path), version
+        loaded.disk_version, loaded.version, loaded.on_disk = weight_version(path), version, True
         batch.release()
         return nbytes(holder)
+
+    return action
+
+
+def given_tensors(tensors: Iterable[tuple[str, Any]], version: str) -> Action:
+    """Copy weights into the model in use; what was computed with the old ones is dropped."""
+
+    def action(loaded: Loaded, batch: Batch) -> int:
+        holder = loaded.runner.model if loaded.runner is not None else loaded.parked
+        if holder is None:
+            raise InputError("the weights are given back; wake the engine before it takes new ones")
+        taken = copy_weights(holder, tensors, version)
+        loaded.version, loaded.on_disk = version, False
+        batch.release()
+        return taken
 
     return action
 

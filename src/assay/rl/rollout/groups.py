@@ -63,7 +63,8 @@ class Groups:
         if self._reward.grouped:
             rewards = list(await self._reward.score(answered, deadline))
         else:
-            rewards = [one for sample in answered for one in await self._reward.score([sample], deadline)]
+            each = await asyncio.gather(*(self._reward.score([sample], deadline) for sample in answered))
+            rewards = [one for rewards in each for one in rewards]
         found = {sample.index: reward for sample, reward in zip(answered, rewards, strict=True)}
         return [replace(sample, reward=found.get(sample.index)) for sample in samples]
 

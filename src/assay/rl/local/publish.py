@@ -1,0 +1,48 @@
+"""The policy's weights to rollout engines: as tensors within this process, or through a folder."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from assay.engines.base import TensorUpdatable, Updatable
+
+from ..ports import Published
+from .policy import LocalPolicy
+
+
+class InProcess:
+    """Copies tensors into engines of this process."""
+
+    def __init__(self, policy: LocalPolicy, engines: Sequence[TensorUpdatable]) -> None:
+        self._policy = policy
+        self._engines = engines
+
+    async def publish(self) -> Published:
+        begin, version = time.perf_counter(), self._policy.weight_version
+        # A copy: the trainer may go on while engines read. Engines take them in their own threads.
+        tensors = await self._policy.work(self._copies)
+        taken = await asyncio.gather(*(engine.update_tensors(tensors, version) for engine in self._engines))
+        return Published(version=version, bytes=sum(taken), seconds=time.perf_counter() - begin)
+
+    def _copies(self) -> list[tuple[str, object]]:
+        return [(name, tensor.detach().clone()) for name, tensor in self._policy.trainer.named_tensors()]
+
+
+class ThroughDisk:
+    """Exports a folder that engines elsewhere load: one folder, replaced whole at every step."""
+
+    def __init__(self, policy: LocalPolicy, engines: Sequence[Updatable], folder: Path) -> None:
+        self._policy = policy
+        self._engines = engines
+        self._folder = folder
+
+    async def publish(self) -> Published:
+        begin, version = time.perf_counter(), self._policy.weight_version
+        await self._policy.work(partial(self._policy.trainer.export, self._folder))
+        await asyncio.gather(*(engine.update_weights(str(self._folder), version) for engine in self._engines))
+        size = sum(path.stat().st_size for path in self._folder.glob("*.safetensors"))
+        return Published(version=version, bytes=size, seconds=time.perf_counter() - begin)
