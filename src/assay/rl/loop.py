@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 
 from assay.core.errors import TrainingStopped
 from assay.core.types import Json
-from assay.placement.plan import Phase, PhaseKind
+from assay.placement.plans import Phase, PhaseKind
 
 from .assemble import AssembleConfig, Assembled, assemble, to_sequence, trainable
 from .measures import of_batch, of_moves, of_update

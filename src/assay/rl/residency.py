@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 from assay.core.errors import AssayError
 from assay.engines.base import Tag
-from assay.placement.plan import Phase
+from assay.placement.plans import Phase
 
 Presence = Literal["awake", "weights", "asleep"]
 """``weights``: only the weights are on the card, not the KV cache."""
