@@ -19,7 +19,7 @@ class JudgeFlags(Config):
     file: Annotated[str, typer.Argument()]
     """JSONL, JSON, CSV or Parquet, or a hub dataset (hub:owner/name:split)."""
     judge: str = "pointwise"
-    """verifier, pointwise, pairwise, tokenprob, math, or the path of a judge's TOML file."""
+    """verifier, pointwise, pairwise, tokenprob, rubric, math, or the path of a judge's TOML file."""
     out: Annotated[Path, typer.Option("--out", "-o")] = Path("judged.parquet")
     """Result file (Parquet); an unfinished one is gone on with."""
     engine: Literal["embedded", "openai", "fake", "rule", "service"] | None = None

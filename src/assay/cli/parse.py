@@ -66,6 +66,8 @@ def read(line: ParseLine, judge: str, lenient: bool) -> Outcome:
 def _answer(outcome: Outcome) -> dict[str, Any]:
     if isinstance(outcome, Verdict):
         told: dict[str, Any] = {"scores": outcome.scores} if outcome.choice is None else {"choice": outcome.choice}
+        if outcome.breakdown:
+            told["breakdown"] = [dict(own) for own in outcome.breakdown]
         return {**told, "flags": list(outcome.flags)}
     return {"failure": {"kind": str(outcome.kind), "detail": outcome.detail}}
 

@@ -20,7 +20,9 @@ from .options import EVERY, checked_options, options_by_judge
 from .pairwise import PairwiseConfig, PairwiseJudge
 from .parts import join, parts
 from .pointwise import PointwiseConfig, PointwiseJudge
-from .spec import load_spec
+from .rubric import RubricJudge
+from .rubric_spec import RubricConfig, RubricSpec
+from .spec import load_file
 from .tokenprob import TokenProbConfig, TokenProbJudge
 from .verifier import VerifierConfig, VerifierJudge
 
@@ -41,6 +43,7 @@ JUDGES: Mapping[str, BuiltIn] = MappingProxyType(
         "pointwise": BuiltIn(PointwiseConfig, PointwiseJudge),
         "pairwise": BuiltIn(PairwiseConfig, PairwiseJudge),
         "tokenprob": BuiltIn(TokenProbConfig, TokenProbJudge),
+        "rubric": BuiltIn(RubricConfig, RubricJudge),
         "math": BuiltIn(MathConfig, MathJudge),
     }
 )
@@ -84,8 +87,11 @@ def load_judge(path: str | Path, /, **options: object) -> Judge:
     Raises:
         InputError: the file is wrong (the message names file, key and value), or another option is set.
     """
-    said = checked_options(str(path), FileOptions, options)
-    spec, prompt = load_spec(Path(path))
-    if said.lenient:
+    outside = checked_options(str(path), FileOptions, options)
+    spec, prompt = load_file(Path(path))
+    if outside.lenient:
         spec = spec.model_copy(update={"lenient": True})
+    if isinstance(spec, RubricSpec):
+        said = {name: value for name, value in spec if name != "criterion"}
+        return RubricJudge(criteria=spec.criterion, **said)
     return CustomJudge(spec=spec, prompt=prompt)

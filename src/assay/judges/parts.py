@@ -24,8 +24,9 @@ def parts(judge: Judge, item: Item) -> tuple[Item, ...]:
 def join(outcomes: Sequence[Outcome]) -> Outcome:
     """The outcome of an item out of those of its ``parts``, in order; a single one is returned as it is.
 
-    Verdicts: scores in order, flags united, the smallest mass, texts joined by a blank line. Any failure: a failure of
-    the first failing kind, which names the candidates; the scores of a few of n candidates are no verdict on the item.
+    Verdicts: scores and breakdowns in order, flags united, the smallest mass, texts joined by a blank line. Any
+    failure: a failure of the first failing kind, which names the candidates; the scores of a few of n candidates are no
+    verdict on the item.
 
     Raises:
         InputError: there are no outcomes.
@@ -46,11 +47,13 @@ def join(outcomes: Sequence[Outcome]) -> Outcome:
         return Failure(kind=first.kind, detail=detail, text=text)
     verdicts = [outcome for outcome in checked if isinstance(outcome, Verdict)]
     masses = [verdict.mass for verdict in verdicts if verdict.mass is not None]
+    breakdown = tuple(own for verdict in verdicts for own in verdict.breakdown)
     return Verdict(
         scores=tuple(score for verdict in verdicts for score in verdict.scores or ()),
         flags=tuple(dict.fromkeys(flag for verdict in verdicts for flag in verdict.flags)),
         text=text,
         mass=min(masses) if len(masses) == len(verdicts) else None,
+        breakdown=breakdown if len(breakdown) == len(verdicts) else (),
     )
 
 

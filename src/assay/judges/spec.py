@@ -1,6 +1,7 @@
-"""``JudgeSpec``: what the TOML file of a user's own judge may say, and the checks that name file, key and value.
+"""The TOML file of a user's own judge: a prompt (``JudgeSpec``) or a rubric (``rubric_spec``), checked and loaded.
 
-Owns: the keys, the legal combinations, loading. Does not own: what the judge then does (``custom``).
+Owns: loading, the keys of a prompt's file and their legal combinations; messages name file, key and value. Does not
+own: what the judge then does (``custom``, ``rubric``).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from assay.core.config import Config, explain
 from assay.core.errors import InputError
 
 from .choices import MinMass
+from .rubric_spec import RubricSpec
 from .scores import Mode
 from .template import placeholders
 
@@ -63,14 +65,22 @@ class JudgeSpec(Config):
         return self.per_candidate
 
 
-def load_spec(path: Path) -> tuple[JudgeSpec, str]:
-    """The spec in the file, and its prompt text.
+def load_file(path: Path) -> tuple[JudgeSpec | RubricSpec, str]:
+    """The spec in the file, and its prompt text (empty for a rubric, whose prompt is ours).
+
+    A file with ``[[criterion]]`` is a rubric; ``kind = "rubric"`` or ``"prompt"`` may say so.
 
     Raises:
         InputError: the file cannot be read, a key is unknown or has a wrong value, or two keys do not go together.
     """
     try:
-        spec = JudgeSpec.model_validate(tomllib.loads(_text(path, "judge file")))
+        keys = tomllib.loads(_text(path, "judge file"))
+        kind = keys.pop("kind", "rubric" if "criterion" in keys else "prompt")
+        if kind == "rubric":
+            return RubricSpec.model_validate(keys), ""
+        if kind != "prompt":
+            raise InputError(f"{path}: kind: must be 'prompt' or 'rubric', got {kind!r}")
+        spec = JudgeSpec.model_validate(keys)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {error}") from error
     except ValidationError as error:
