@@ -18,7 +18,9 @@ def test_without_staleness_a_step_waits_for_its_own_batch() -> None:
     assert gate.wanted() == Wanted(wait_for=(first,))
     gate.finish(first)
     assert gate.wanted() == Wanted(take=(first, second))
-    assert gate.trained((first, second)) == (0, 0)
+    assert gate.take((first, second)) == (0, 0)
+    assert (gate.version, gate.open) == (0, 0), "what is started now would have old weights"
+    gate.published()
     assert (gate.version, gate.open) == (1, 2)
 
 
@@ -28,7 +30,8 @@ def test_a_fast_group_may_overtake_a_slow_one_but_not_beyond_its_last_step() -> 
     gate.finish(fast)
     # Two older groups would be left for the two steps that they may still be used in: that is just in time.
     assert gate.wanted() == Wanted(take=(fast,))
-    gate.trained((fast,))
+    gate.take((fast,))
+    gate.published()
     newer = gate.start()
     gate.finish(newer)
     # Taking the newer one now would leave two groups for the one step that is left to them.
@@ -61,8 +64,11 @@ def test_no_group_is_ever_older_than_allowed_and_none_is_lost(batch: int, stalen
         wanted = gate.wanted()
         if wanted.take:
             assert len(wanted.take) == batch
-            assert all(age <= staleness for age in gate.trained(wanted.take))
+            assert all(age <= staleness for age in gate.take(wanted.take))
             trained += wanted.take
+            while gate.open:
+                running.append(gate.start())
+            gate.published()
             continue
         assert set(wanted.wait_for) <= set(running), "somebody is running who can unblock the step"
         assert wanted.wait_for

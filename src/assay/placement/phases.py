@@ -44,6 +44,7 @@ def _train_and_sync(trainers: tuple[str, ...]) -> tuple[Phase, ...]:
 
 def _async(everyone: tuple[str, ...]) -> tuple[Phase, ...]:
     return (
-        Phase(kind=PhaseKind.GENERATE, awake=everyone, about="rollout, judging and training, all at the same time"),
+        Phase(kind=PhaseKind.GENERATE, awake=everyone, about="the batch that is due, out of the buffer"),
+        Phase(kind=PhaseKind.TRAIN, awake=everyone, about="training, while rollouts and judging go on"),
         Phase(kind=PhaseKind.SYNC, awake=everyone, about="rollout pauses for the weights; training goes on"),
     )

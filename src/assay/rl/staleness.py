@@ -1,7 +1,7 @@
 """How far rollouts may run ahead of training: a small state machine without tasks, clocks or clients.
 
-A step trains a batch of B groups and makes version v into v + 1. A group that is started at version v may be trained on
-at version v + s at the latest (``--max-staleness`` s). Two rules keep that promise without throwing anything away:
+A step trains a batch of B groups and makes version v into v + 1. A group that is started while the rollout engines have
+version v may be trained on by the step from version v + s at the latest (``--max-staleness`` s). Two rules keep that promise without throwing anything away:
 no more is started than could be used in time, and a batch leaves no more behind than later steps can still take.
 """
 
@@ -27,7 +27,9 @@ class StalenessGate:
     batch_size: int
     max_staleness: int
     version: int = 0
-    """Steps trained."""
+    """Of the weights that the rollout engines have: the steps whose weights were published."""
+    training: bool = False
+    """Whether a batch was taken whose weights are not published yet."""
     _next: int = 0
     _started_at: dict[int, int] = field(default_factory=dict[int, int])
     _finished: set[int] = field(default_factory=set[int])
@@ -41,8 +43,9 @@ class StalenessGate:
 
     @property
     def open(self) -> int:
-        """How many groups may be started now."""
-        return max(0, (self.max_staleness + 1) * self.batch_size - len(self._started_at))
+        """How many groups may be started now: as many as the steps that are left to them can take."""
+        steps = self.max_staleness + (not self.training)
+        return max(0, steps * self.batch_size - len(self._started_at))
 
     def start(self) -> int:
         """A group is started."""
@@ -82,10 +85,16 @@ class StalenessGate:
             return Wanted(wait_for=tuple(t for t in self._started_at if t not in self._finished))
         return Wanted(take=tuple(sorted(chosen)))
 
-    def trained(self, tickets: tuple[int, ...]) -> tuple[int, ...]:
-        """A batch was taken into a step; how stale each of its groups was. The version goes up."""
+    def take(self, tickets: tuple[int, ...]) -> tuple[int, ...]:
+        """A batch goes into a step; how many versions old the weights were that each of its groups began with."""
         ages = tuple(self.version - self._started_at[ticket] for ticket in tickets)
         for ticket in tickets:
             self.drop(ticket)
-        self.version += 1
+        self.training = True
         return ages
+
+    def published(self) -> None:
+        """The rollout engines have the weights of the step."""
+        if self.training:
+            self.version += 1
+            self.training = False
