@@ -1,8 +1,9 @@
 """How far rollouts may run ahead of training: a small state machine without tasks, clocks or clients.
 
 A step trains a batch of B groups and makes version v into v + 1. A group that is started while the rollout engines have
-version v may be trained on by the step from version v + s at the latest (``--max-staleness`` s). Two rules keep that promise without throwing anything away:
-no more is started than could be used in time, and a batch leaves no more behind than later steps can still take.
+version v may be trained on by the step from version v + s at the latest (``--max-staleness`` s). Two rules keep that
+promise without throwing anything away: no more is started than could be used in time, and a batch leaves no more behind
+than later steps can still take.
 """
 
 from __future__ import annotations
