@@ -12,14 +12,14 @@ import os
 import signal
 import socket
 from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import Any
 
 import aiohttp
 
-from assay.core.errors import StartError
-from assay.engines.ray.actors import ActorWay, named
+from assay.core.errors import AssayError, StartError
+from assay.engines.ray.actors import ActorWay, named, told
 from assay.engines.ray.cluster import nodes
 from assay.engines.ray.letters import Lost
 from assay.engines.ray.placement import make_plan
@@ -137,13 +137,32 @@ async def running(spec: IngressSpec) -> AsyncGenerator[str]:
     async with AsyncExitStack() as parts:
         parts.push_async_callback(_close_engines, spec)
         await find_supervisor(spec.estate())
-        await asyncio.to_thread(_start_serve, spec)
-        parts.push_async_callback(asyncio.to_thread, _stop_serve, spec)
-        await asyncio.to_thread(deploy, spec)
-        await _engines_ready(spec)
-        url = _url(spec.settings)
-        await _reached(url)
+        async with in_use(spec):
+            await asyncio.to_thread(_start_serve, spec)
+            parts.push_async_callback(asyncio.to_thread, _stop_serve, spec)
+            await asyncio.to_thread(deploy, spec)
+            await _engines_ready(spec)
+            url = _url(spec.settings)
+            await _reached(url)
         yield url
+
+
+@asynccontextmanager
+async def in_use(spec: IngressSpec) -> AsyncGenerator[None]:
+    """The engines count as used meanwhile, although no replica is there yet: Serve can take minutes to start."""
+
+    async def say() -> None:
+        while True:
+            await asyncio.sleep(spec.ray.linger_s / 4)
+            with suppress(AssayError):
+                await find_supervisor(spec.estate())
+
+    saying = asyncio.ensure_future(say())
+    try:
+        yield
+    finally:
+        saying.cancel()
+        await asyncio.gather(saying, return_exceptions=True)
 
 
 def deploy(spec: IngressSpec) -> None:
@@ -185,16 +204,20 @@ def _absolute(config: ServeConfig) -> ServeConfig:
 
 def _start_serve(spec: IngressSpec) -> None:
     from ray import serve
+    from ray.exceptions import RayError
 
     if spec.ray.app in serve.status().applications:
         log.warning("the app %r is there already: its replicas are replaced, and it ends with this", spec.ray.app)
 
     everywhere = spec.ray.address is not None and not is_loopback(spec.settings.host)
-    serve.start(
-        proxy_location="EveryNode" if everywhere else "HeadOnly",
-        http_options={"host": spec.settings.host, "port": spec.settings.port, "keep_alive_timeout_s": 75},
-        logging_config={"enable_access_log": False, "log_level": "WARNING"},
-    )
+    try:
+        serve.start(
+            proxy_location="EveryNode" if everywhere else "HeadOnly",
+            http_options={"host": spec.settings.host, "port": spec.settings.port, "keep_alive_timeout_s": 75},
+            logging_config={"enable_access_log": False, "log_level": "WARNING"},
+        )
+    except RayError as error:
+        raise StartError(f"Ray Serve did not start: {told(error)}") from error
 
 
 def _stop_serve(spec: IngressSpec) -> None:
