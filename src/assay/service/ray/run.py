@@ -171,12 +171,13 @@ def deploy(spec: IngressSpec) -> None:
     A replica that is to end takes no new requests and answers those that it has. Raises StartError.
     """
     from ray import serve
+    from ray.exceptions import RayError
 
     from .deployment import application
 
     try:
         serve.run(application(spec), name=spec.ray.app, route_prefix=spec.settings.prefix or "/")
-    except RuntimeError as error:
+    except (RuntimeError, RayError) as error:
         raise StartError(f"the ingress replicas could not be started: {error}") from error
 
 
