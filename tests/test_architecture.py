@@ -30,8 +30,15 @@ HEAVY = ("torch", "transformers", "ray", "fastapi", "uvicorn", "datasets", "prom
 # The torch layers, and the one package that is the HTTP server.
 MAY_BE_HEAVY = ("engines/embedded", "models", "service", "training")
 
-# Where any exception becomes a typed failure: of one judgment, of one HTTP request, of one worker's task.
-BOUNDARIES = {"scoring/boundary.py", "service/boundary.py", "engines/embedded/worker.py", "engines/rule/worker.py"}
+# Where any exception becomes a typed failure: of one judgment, of one HTTP request, of one worker's task; or the end of
+# a tracker of somebody else's.
+BOUNDARIES = {
+    "scoring/boundary.py",
+    "service/boundary.py",
+    "engines/embedded/worker.py",
+    "engines/rule/worker.py",
+    "rl/tracking/guarded.py",
+}
 
 FILES = sorted(SRC.rglob("*.py"))
 

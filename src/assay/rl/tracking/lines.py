@@ -1,0 +1,107 @@
+"""``metrics.jsonl``: a line a step, which is the record of a run that every table and curve is made from.
+
+A line that a kill cut off counts as not written; a step that is made again replaces its line. The baseline, before the
+first step, is step -1. Owns: the file. Does not own: what the numbers mean (``measures``, ``evaluation``, ``monitor``).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.core.errors import InputError, OutputError
+
+NAME = "metrics.jsonl"
+BASELINE = -1
+"""The step of what was measured before the first one."""
+
+
+class MetricLines:
+    """The lines of one run. ``write`` appends; a step below or at one that is there is an error of the caller's."""
+
+    def __init__(self, run: Path) -> None:
+        self.path = run / NAME
+
+    def resume(self, step: int) -> int | None:
+        """Cut off all lines of ``step`` and later, and a last line that is not whole; the last step that is left.
+
+        Raises:
+            OutputError: the file cannot be written.
+        """
+        kept = [line for line in read_lines(self.path) if line["step"] < step] if self.path.exists() else []
+        partial = self.path.with_name(f"{NAME}.partial")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_bytes(b"".join(map(_encoded, kept)))
+            os.replace(partial, self.path)
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+        return int(kept[-1]["step"]) if kept else None
+
+    def write(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Append the line of a step; it is whole and on the disk when this returns, or not there at all.
+
+        Raises:
+            OutputError: the disk is full or may not be written to.
+        """
+        line = _encoded({"step": step, **metrics})
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab", buffering=0) as file:
+                before = file.tell()
+                try:
+                    _write_all(file.fileno(), line)
+                    os.fsync(file.fileno())
+                except OSError:
+                    file.truncate(before)
+                    raise
+        except OSError as error:
+            raise _cannot_write(self.path, error) from error
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """The lines, each with its ``step``; numbers that were not finite are None. A cut-off last line is left out.
+
+    Raises:
+        InputError: there is no such file, or it is no file of metrics.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+    whole = data[: data.rfind(b"\n") + 1]
+    return list(_decoded(whole.splitlines(), path))
+
+
+def _decoded(lines: Iterable[bytes], path: Path) -> Iterator[dict[str, Any]]:
+    for number, text in enumerate(lines, 1):
+        try:
+            line = json.loads(text)
+        except ValueError as error:
+            raise InputError(f"{str(path)!r}, line {number} is no JSON: {text[:60]!r}") from error
+        if not isinstance(line, dict) or not isinstance(line.get("step"), int):
+            raise InputError(f"{str(path)!r}, line {number} has no step: it is no file of metrics")
+        yield line
+
+
+def _encoded(line: Mapping[str, Any]) -> bytes:
+    """JSON has no NaN and no infinities: they are null, and the names stay."""
+    finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in line.items()}
+    return json.dumps(finite, allow_nan=False).encode() + b"\n"
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
+def _cannot_write(path: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"cannot write {str(path)!r}: {error.strerror or error}; checkpoints are untouched: "
+        "free some space, then go on with --load"
+    )
