@@ -148,7 +148,7 @@ def test_metrics_are_facts_and_live_counters() -> None:
 
 def test_metrics_of_named_instances_go_by_key() -> None:
     told = call(make_app({"quality": Puppet(), "safety": Puppet()}, rules=Puppet()), "GET", "/metrics").json()
-    assert set(told) == {"service", "instances", "rules"}
+    assert set(told) == {"service", "instances", "rules", "judges"}
     assert set(told["instances"]) == {"quality", "safety"}
 
 

@@ -10,6 +10,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from pydantic import ValidationError
+
 from assay.client import GenRMClient, GenRMError
 from assay.core.codec import completions_from_json
 from assay.core.deadline import Deadline
@@ -19,7 +21,9 @@ from assay.judges.base import Judge, content_hash
 from assay.judges.parts import parts
 from assay.voting.draws import make_draw
 from assay.voting.plan import VotePlan
+from assay.wire.genrm import DEFAULT_KEY
 from assay.wire.score import ScoreReply, VerdictReply, VoteReply, to_outcome
+from assay.wire.status import MetricsReply
 
 from .ballot import Ballot
 from .batch import RunFacts
@@ -60,6 +64,31 @@ class RemoteScorer:
 
     async def close(self) -> None:
         await self._client.close()
+
+    async def offers(self, judge: Judge) -> None:
+        """Check, at no cost, that the service has this judge under the same options, and the instance of the route key.
+
+        Raises:
+            InputError: it has not; the message lists what it has. StartError: it is not reachable.
+        """
+        url = self._client.base_url
+        try:
+            told = MetricsReply.model_validate(await self._client.metrics())
+        except (GenRMError, ValidationError) as error:
+            raise StartError(f"the judge service at {url} does not say what it offers: {error}") from error
+        keys = list(told.instances or {DEFAULT_KEY: None})
+        if self._route_key is not None and self._route_key not in keys:
+            raise InputError(
+                f"the judge service at {url} has no instance {self._route_key!r} (route_key); it has {keys}"
+            )
+        if self._route_key is None and not judge.rule and told.instances is not None and len(keys) > 1:
+            raise InputError(f"the judge service at {url} has several instances: name one of {keys} (route_key)")
+        if told.judges is None:
+            return
+        if judge.name not in told.judges:
+            raise InputError(f"the judge service at {url} has no judge {judge.name!r}; it has {list(told.judges)}")
+        if told.judges[judge.name] != judge.identity:
+            raise _another(judge, told.judges[judge.name])
 
     async def judge(
         self, judge: Judge, item: Item, deadline: Deadline, *, seed: int = 0, plan: VotePlan | None = None
@@ -163,11 +192,15 @@ def _votes(task: _Task, reply: ScoreReply) -> list[Vote]:
     judge = task.judge
     told = reply.verdict if isinstance(reply, VerdictReply) else reply.failure
     if told.judge != judge.identity:
-        raise InputError(
-            f"the service's judge {judge.name!r} is not the one configured here ({told.judge} instead of "
-            f"{judge.identity}): give both the same options, e.g. --choices, --lenient, --language"
-        )
+        raise _another(judge, told.judge)
     return [_answered(vote, task, told.model, told.weight_version) for vote in told.votes]
+
+
+def _another(judge: Judge, theirs: str) -> InputError:
+    return InputError(
+        f"the service's judge {judge.name!r} is not the one configured here ({theirs} instead of "
+        f"{judge.identity}): give both the same options, e.g. --choices, --lenient, --language"
+    )
 
 
 def _answered(told: VoteReply, task: _Task, model: str, weight_version: str) -> Vote:

@@ -55,6 +55,8 @@ class MetricsReply(Reply):
     num_gpus: int | None = None
     num_engines: int | None = None
     instances: dict[str, InstanceMetrics] | None = None
+    judges: dict[str, str] | None = None
+    """Name and identity of every judge that ``/score`` takes; absent where a service does not say."""
 
 
 class OffloadBody(Body):

@@ -16,10 +16,13 @@ from ..sample import Group, Sample, Status
 
 JudgeFailureAs: TypeAlias = Literal["mask", "zero", "raise"]
 
+DUMMY = "dummy"
+"""The judge of a reward that nobody gave (``--rm-type dummy``)."""
+
 
 def judged(sample: Sample) -> bool:
-    """Whether a judge had anything to judge; an answer that the rollout never gave is no judge's failure."""
-    return sample.status is not Status.FAILED and sample.reward is not None
+    """Whether a judge judged it; an answer that the rollout never gave, or a dummy's reward, is nobody's judgment."""
+    return sample.status is not Status.FAILED and sample.reward is not None and sample.reward.judge != DUMMY
 
 
 def failed(sample: Sample) -> bool:

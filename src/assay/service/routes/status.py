@@ -76,4 +76,5 @@ async def _json_metrics(gateway: Gateway, timeout_s: float) -> dict[str, Json]:
         body["instances"] = {key: everyone[key] for key in gateway.instances}
     if gateway.rules is not None:
         body["rules"] = everyone[gateway.rules.key]
+    body["judges"] = {name: judge.identity for name, judge in gateway.hub.judges.items()}
     return body
