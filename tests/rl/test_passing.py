@@ -11,13 +11,9 @@ from hypothesis import strategies as st
 
 from assay.core.errors import InputError
 from assay.rl.passing import figures, ladder, pass_at
-from assay.rl.sample import Sample, Status
+from assay.rl.sample import Status
 
 from .watching import PARSE_ERROR, group, lost, rewarded, sample
-
-
-def _worth(one: Sample) -> float | None:
-    return None if one.reward is None else one.reward.value
 
 
 def test_pass_at_by_hand() -> None:
@@ -48,7 +44,7 @@ def test_the_k_that_are_shown() -> None:
 
 
 def test_figures_by_hand() -> None:
-    found = figures([rewarded(1.0, 0.0), rewarded(0.0, 0.0, ordinal=1), rewarded(1.0, 1.0, ordinal=2)], 2, _worth, 0.5)
+    found = figures([rewarded(1.0, 0.0), rewarded(0.0, 0.0, ordinal=1), rewarded(1.0, 1.0, ordinal=2)], 2, 0.5)
     assert found == {
         "prompts": 3.0,
         "answers": 6.0,
@@ -68,7 +64,7 @@ def test_failures_are_counted_and_are_in_no_other_figure() -> None:
         group(sample(1.0), sample(PARSE_ERROR, index=1), lost(index=2), cut),
         group(lost(1, 0), lost(1, 1), sample(PARSE_ERROR, ordinal=1, index=2), lost(1, 3)),
     ]
-    found = figures(groups, 4, _worth, 0.5)
+    found = figures(groups, 4, 0.5)
     assert found["reward"] == found["avg@4"] == found["pass@1"] == 0.5
     assert found["pass@2"] == 1.0
     assert "pass@4" not in found
@@ -80,15 +76,15 @@ def test_failures_are_counted_and_are_in_no_other_figure() -> None:
 
 
 def test_where_all_fail_there_is_no_score() -> None:
-    found = figures([group(lost())], 1, _worth, 0.5)
+    found = figures([group(lost())], 1, 0.5)
     assert found == {"prompts": 1.0, "answers": 1.0, "failed": 1.0, "failed_timeout": 1.0}
-    assert figures([], 1, _worth, 0.5) == {"prompts": 0.0, "answers": 0.0}
+    assert figures([], 1, 0.5) == {"prompts": 0.0, "answers": 0.0}
 
 
 @given(st.lists(st.lists(st.sampled_from([0.0, 1.0, None]), min_size=4, max_size=4), min_size=1, max_size=6))
 def test_pass_at_k_never_falls_with_k_and_all_is_finite(rewards: list[list[float | None]]) -> None:
     groups = [rewarded(*(PARSE_ERROR if r is None else r for r in own), ordinal=n) for n, own in enumerate(rewards)]
-    found = figures(groups, 4, _worth, 0.5)
+    found = figures(groups, 4, 0.5)
     assert all(math.isfinite(value) for value in found.values())
     if all(None not in own for own in rewards):
         assert found["pass@1"] <= found["pass@2"] <= found["pass@4"]

@@ -137,9 +137,7 @@ class Equal:
 
     async def score(self, samples: Sequence[Sample], deadline: Deadline) -> tuple[Reward, ...]:
         return tuple(
-            Reward(failure=PARSE_ERROR)
-            if one.response == "?"
-            else Reward(value=float(one.response == one.label), parts={"half": (one.response == one.label) / 2})
+            Reward(failure=PARSE_ERROR) if one.response == "?" else Reward(value=float(one.response == one.label))
             for one in samples
         )
 

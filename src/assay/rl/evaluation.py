@@ -1,8 +1,8 @@
 """Evaluation while training: every so many steps the policy answers sets of prompts that it is not trained on.
 
 Owns: which sets, when, and how they are answered; seeds are the same every time, so that two evaluations differ by the
-weights alone. Does not own: rewards (any ``RewardFunction``, also a stricter one than training has), the figures
-(``passing``).
+weights alone. Does not own: rewards (any ``RewardFunction``, also a stricter one than training has; it is the one that
+picks ``--eval-reward-key``), the figures (``passing``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .rewards.base import RewardFunction
 from .rollout.answer import Answering
 from .rollout.config import RolloutConfig
 from .rollout.groups import Groups
-from .sample import Group, Prompt, Sample, Status
+from .sample import Group, Prompt
 from .stepped import Stepped
 from .tokens import PolicyTokenizer
 
@@ -59,8 +59,6 @@ class EvalConfig(Config):
     """Field of the gold answer; without it as in training."""
     eval_metadata_key: str | None = None
     """Field of the object that reward functions see; without it as in training."""
-    eval_reward_key: str | None = None
-    """Which entry of a reward that is a dict counts; without it as in training."""
     eval_pass_above: float = 0.5
     """An answer whose reward is above this is right (pass@k)."""
 
@@ -177,7 +175,7 @@ class Evaluation:
         """``eval/<set>/…`` of all sets with the weights that the engines have now; answers go to ``<run>/eval``.
 
         Raises:
-            InputError: the reward function cannot judge such prompts, or lacks ``eval_reward_key``.
+            InputError: the reward function cannot judge such prompts.
             OutputError: the answers could not be written.
         """
         begin = time.perf_counter()
@@ -185,7 +183,7 @@ class Evaluation:
         found: dict[str, float] = {}
         for name, groups in answered:
             n, above = self._config.n_samples_per_eval_prompt, self._config.eval_pass_above
-            found |= {f"eval/{name}/{key}": value for key, value in figures(groups, n, self._worth, above).items()}
+            found |= {f"eval/{name}/{key}": value for key, value in figures(groups, n, above).items()}
             if self._run is not None:
                 rows = [row for group in groups for row in group_rows(step, group)]
                 await asyncio.to_thread(write_samples, eval_path(self._run, name, step), rows)
@@ -203,17 +201,6 @@ class Evaluation:
         if self._enter is not None:
             await self._enter("judge")
         return await self._scoring.score(groups)
-
-    def _worth(self, sample: Sample) -> float | None:
-        reward, key = sample.reward, self._config.eval_reward_key
-        if sample.status is Status.FAILED or reward is None or reward.value is None:
-            return None
-        if key is None:
-            return reward.value
-        value = reward.parts.get(key)
-        if not isinstance(value, int | float):
-            raise InputError(f"eval_reward_key {key!r} is no number of the reward; it has {', '.join(reward.parts)}")
-        return float(value)
 
 
 def eval_groups(

@@ -9,14 +9,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from assay.core.errors import InputError
 
 from .sample import Group, Sample, Status
-
-Worth = Callable[[Sample], float | None]
-"""The reward of an answer; None where there is none."""
 
 
 def pass_at(k: int, n: int, right: int) -> float:
@@ -35,7 +32,7 @@ def ladder(n: int) -> tuple[int, ...]:
     return tuple(sorted({n, *(2**power for power in range(n.bit_length()))}))
 
 
-def figures(groups: Sequence[Group], n: int, worth: Worth, above: float) -> dict[str, float]:
+def figures(groups: Sequence[Group], n: int, above: float) -> dict[str, float]:
     """The figures of a set.
 
     Args:
@@ -43,7 +40,7 @@ def figures(groups: Sequence[Group], n: int, worth: Worth, above: float) -> dict
         above: an answer whose reward is above this is right.
     """
     samples = [sample for group in groups for sample in group.samples]
-    values = [[value for value in map(worth, group.samples) if value is not None] for group in groups]
+    values = [[value for value in map(_worth, group.samples) if value is not None] for group in groups]
     scored = [own for own in values if own]
     found = {"prompts": float(len(groups)), "answers": float(len(samples))}
     if scored:
@@ -54,6 +51,10 @@ def figures(groups: Sequence[Group], n: int, worth: Worth, above: float) -> dict
         if enough:
             found[f"pass@{k}"] = statistics.fmean(enough)
     return found | _left_out(samples, sum(map(len, values))) | _lengths(samples)
+
+
+def _worth(sample: Sample) -> float | None:
+    return None if sample.status is Status.FAILED or sample.reward is None else sample.reward.value
 
 
 def _left_out(samples: Sequence[Sample], scored: int) -> dict[str, float]:

@@ -60,7 +60,7 @@ def test_an_alarm_is_one_line_with_figure_and_threshold() -> None:
     assert "\n" not in line
 
 
-FIGURES = "agreement false_positives consistency length_correlation second_agreement gold_gap failed other".split()
+FIGURES = [
     "agreement",
     "false_positives",
     "consistency",
@@ -68,6 +68,7 @@ FIGURES = "agreement false_positives consistency length_correlation second_agree
     "second_agreement",
     "gold_gap",
     "failed",
+    "other",
 ]
 
 
