@@ -46,6 +46,8 @@ class JudgeFlags(Config):
     """Language of the judge's prompt."""
     mode: Literal["1-10", "0-1"] = "1-10"
     """Scale of the pointwise judge."""
+    principles: Path | None = None
+    """Principles for the pointwise judge: a TOML file for all items, or what assay principles wrote."""
     judge_options: JsonObject = Field(default_factory=dict)
     """JSON: more options of the judge, e.g. {"both_orders": true}."""
     need_gold: Annotated[bool, typer.Option("--need-gold")] = False

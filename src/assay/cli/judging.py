@@ -12,8 +12,9 @@ from rich.markup import escape
 from assay.client import GenRMClient
 from assay.core import log
 from assay.core.errors import InputError
-from assay.core.types import SamplingParams
+from assay.core.types import Item, SamplingParams
 from assay.data import EXPORTS, FieldMap, Items, Need, ResultRow, load_items, read_results, write_jsonl
+from assay.data.principles import attach, load_given, load_stored
 from assay.engines.catalog import build_engine, engine_config
 from assay.judges import Judge, build_judge
 from assay.report.agreement import disagreements
@@ -45,7 +46,7 @@ def judge_file(flags: JudgeFlags) -> None:
     items = load_items(flags.file, FieldMap.parse(flags.field), need=_needs(flags))
     job = Job(
         judge=judge,
-        items=items.items[: flags.limit],
+        items=_prepared(flags, items.items[: flags.limit]),
         out=flags.out,
         seed=flags.seed,
         concurrency=flags.concurrency,
@@ -77,14 +78,29 @@ def judge_file(flags: JudgeFlags) -> None:
 
 async def _run(flags: JudgeFlags, job: Job, progress: Progress, result: JobResult) -> None:
     # Built here: an engine and a client belong to the event loop that they are used in.
-    await run_job(job, _backend(flags, job.judge), progress, result)
+    await run_job(job, backend(flags, job.judge), progress, result)
 
 
 def _judge(flags: JudgeFlags) -> Judge:
     shorthands = {"choices": flags.choices, "lenient": flags.lenient, "language": flags.language, "mode": flags.mode}
     # A flag at its default says nothing, so that a judge without that option can be asked for.
-    said = {name: value for name, value in shorthands.items() if value != JudgeFlags.model_fields[name].default}
+    said: dict[str, object] = {
+        name: value for name, value in shorthands.items() if value != JudgeFlags.model_fields[name].default
+    }
+    if flags.principles is not None:
+        said |= {"principles": load_given(flags.principles)} if _for_all(flags.principles) else {"stored": True}
     return build_judge(flags.judge, **said, **flags.judge_options)
+
+
+def _prepared(flags: JudgeFlags, items: tuple[Item, ...]) -> tuple[Item, ...]:
+    """The items, with the principles that are stored for their prompts."""
+    if flags.principles is None or _for_all(flags.principles):
+        return items
+    return attach(items, load_stored(flags.principles))
+
+
+def _for_all(principles: Path) -> bool:
+    return principles.suffix == ".toml"
 
 
 def _needs(flags: JudgeFlags) -> tuple[Need, ...]:
@@ -95,7 +111,8 @@ def _sampling(flags: JudgeFlags) -> SamplingParams:
     return to_sampling(checked(SamplingBody, **flags.sampling))
 
 
-def _backend(flags: JudgeFlags, judge: Judge) -> Judging:
+def backend(flags: JudgeFlags, judge: Judge) -> Judging:
+    """Who answers, by the flags about engines. Raises InputError."""
     kind = flags.engine or ("rule" if judge.rule else "embedded")
     if kind == "service":
         _refuse_local(flags)

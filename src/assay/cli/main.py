@@ -19,6 +19,7 @@ from .demo import DemoFlags
 from .judge import JudgeFlags
 from .parse import ParseFlags
 from .plan import PlanFlags
+from .principles import PrinciplesFlags
 from .serve import ServeFlags
 
 app = typer.Typer(
@@ -31,6 +32,7 @@ app = typer.Typer(
 )
 app.command("serve")(verb(ServeFlags, "serve:serve"))
 app.command("judge")(verb(JudgeFlags, "judging:judge_file"))
+app.command("principles")(verb(PrinciplesFlags, "principles_run:write_principles"))
 app.command("parse")(verb(ParseFlags, "parse:parse"))
 app.command("plan")(verb(PlanFlags, "planning:plan_run"))
 app.command("plan")(verb(PlanFlags, "planning:plan_run"))

@@ -29,7 +29,7 @@ def checked_options(judge: str, kind: type[C], said: Mapping[str, object]) -> C:
     for key, value in said.items():
         if key not in kind.model_fields:
             has = f"it has {', '.join(kind.model_fields)}" if kind.model_fields else "it has no options"
-            raise InputError(f"judge {judge!r} has no option {key!r} (got {value!r}); {has}")
+            raise InputError(f"judge {judge!r} has no option {key!r} (got {value!r:.80}); {has}")
     try:
         return kind.model_validate(dict(said))
     except ValidationError as error:

@@ -14,6 +14,14 @@ from assay.core.errors import InputError
 from assay.core.types import Completion, Draw, Item, Json, Outcome, Reduce, Request, Verdict
 
 from .identity import identify
+from .principles import (
+    KEY,
+    Principles,
+    check_principles,
+    from_principles,
+    show_principles,
+    stored_principles,
+)
 from .reply import read_reply
 from .request import ask
 from .scores import Mode, parse_scores
@@ -21,6 +29,8 @@ from .shield import Language, block, conversation_block
 from .template import conversation, fill, load_prompt, need_candidates, reference_section, shown_reference
 
 _FILES = ("multi", "single", "binary", "criteria", "reference")
+_GIVEN = ("given.multi", "given.single", "given.binary", "criteria", "reference")
+"""The same where the principles are given."""
 
 
 class PointwiseConfig(Config):
@@ -34,19 +44,26 @@ class PointwiseConfig(Config):
     """Show the item's reference, where the item has one."""
     language: Language = "en"
     """The language of the prompt."""
+    principles: Principles = ()
+    """Principles to judge by, with weights or without, instead of those that the judge writes itself."""
+    stored: bool = False
+    """Judge by the principles that each item carries in its metadata, as ``principles``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointwiseJudge:
     """Scores n candidates from 1 to 10, or (``mode`` "0-1") a single one 0 or 1.
 
-    ``reference``: show the item's reference, where it has one.
+    ``reference``: show the item's reference, where it has one. ``principles``: judge by these, ``stored``: by those in
+    the item's metadata, instead of asking the judge for some.
     """
 
     mode: Mode = "1-10"
     reference: bool = True
     lenient: bool = False
     language: Language = "en"
+    principles: Principles = ()
+    stored: bool = False
     prompts: Mapping[str, str] = field(init=False, repr=False, hash=False)
     asks: str = field(init=False)
     identity: str = field(init=False)
@@ -57,8 +74,19 @@ class PointwiseJudge:
     reduce: Reduce = field(default="sum", init=False)
 
     def __post_init__(self) -> None:
-        prompts = {name: load_prompt(f"pointwise.{name}", self.language) for name in _FILES}
+        problem = check_principles(self.principles) if self.principles else None
+        if self.principles and self.stored:
+            problem = "either give them, or take those stored with the items"
+        if problem is not None:
+            raise InputError(f"principles: {problem}")
+        given = bool(self.principles) or self.stored
+        prompts = {
+            name.removeprefix("given."): load_prompt(f"pointwise.{name}", self.language)
+            for name in (_GIVEN if given else _FILES)
+        }
         asked: list[Json] = [*prompts.values(), self.mode, self.reference]
+        if given:
+            asked += [from_principles(self.principles), self.stored]
         names = identify(self.name, asked=asked, read=[self.lenient])
         object.__setattr__(self, "prompts", prompts)
         object.__setattr__(self, "asks", names.asks)
@@ -70,7 +98,9 @@ class PointwiseJudge:
 
     def content(self, item: Item) -> Mapping[str, Json]:
         self._check(item)
+        stored = {KEY: from_principles(stored_principles(item, judge=self.name))} if self.stored else {}
         return {
+            **stored,
             "conversation": [[role, text] for role, text in conversation(item)],
             "reference": shown_reference(item, wanted=self.reference),
             "candidates": [candidate.text for candidate in item.candidates],
@@ -82,6 +112,7 @@ class PointwiseJudge:
             self.prompts[self._form(item)],
             {
                 "criteria": self.prompts["criteria"],
+                "principles": show_principles(self._principles(item)),
                 "conversation": conversation_block(conversation(item), language=self.language),
                 "reference": reference_section(
                     self.prompts["reference"], shown_reference(item, wanted=self.reference), self.language
@@ -108,6 +139,9 @@ class PointwiseJudge:
             raise InputError(
                 f"item {item.id!r} has {item.n} candidates; mode '0-1' judges exactly one, use mode '1-10'"
             )
+
+    def _principles(self, item: Item) -> Principles:
+        return stored_principles(item, judge=self.name) if self.stored else self.principles
 
     def _form(self, item: Item) -> str:
         if self.mode == "0-1":
