@@ -33,6 +33,7 @@ MAY_BE_HEAVY = ("engines/embedded", "models", "service", "training")
 # Where any exception becomes a typed failure: of one judgment, of one HTTP request, of one worker's task; or the end of
 # a tracker of somebody else's.
 BOUNDARIES = {
+    "rl/rewards/calling.py",
     "scoring/boundary.py",
     "service/boundary.py",
     "engines/embedded/worker.py",

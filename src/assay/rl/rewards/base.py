@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from assay.core.deadline import Deadline
 
-from ..sample import Reward, Sample
+from ..sample import Prompt, Reward, Sample
 
 
 class RewardFunction(Protocol):
@@ -29,3 +29,16 @@ class RewardFunction(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class ChecksPrompts(Protocol):
+    """A reward function that knows what it needs of a prompt."""
+
+    def check(self, prompt: Prompt) -> None:
+        """Refuse a prompt that lacks what every answer to it would be judged by, before anything is rolled out.
+
+        Raises:
+            InputError: names the prompt and what is missing.
+        """
+        ...

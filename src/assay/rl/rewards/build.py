@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from assay.core.deadline import Deadline
 from assay.core.errors import InputError
@@ -12,11 +13,19 @@ from assay.scoring.batch import Judging
 from assay.voting.plan import VotePlan
 
 from ..sample import Prompt, Reward, Sample
+from .asking import Asker
 from .backends import Backends
-from .base import RewardFunction
+from .base import ChecksPrompts, RewardFunction
+from .calling import UserFunction
+from .combined import CombinedReward, Part
 from .config import RewardConfig
+from .custom import CustomReward
 from .dummy import DummyReward
 from .judge import JudgeReward, dapo_parts, score_part
+from .loading import load_function
+from .post_process import PostProcess
+from .seen import RunArgs
+from .steps import AGGREGATES, StepsReward
 
 log = logging.getLogger(__name__)
 
@@ -54,17 +63,20 @@ class BuiltReward:
         Raises:
             InputError: names the first one and what is missing.
         """
-        if isinstance(self.reward, JudgeReward):
+        if isinstance(self.reward, ChecksPrompts):
             for prompt in prompts:
                 self.reward.check(prompt)
 
 
-def build_reward(config: RewardConfig, *, backends: Mapping[str, Judging] | None = None) -> BuiltReward:
+def build_reward(
+    config: RewardConfig, *, backends: Mapping[str, Judging] | None = None, flags: Mapping[str, Any] | None = None
+) -> BuiltReward:
     """The reward function that the flags ask for: inline, or, where rewards are deferred, for the whole batch.
 
     Args:
         backends: who answers the judges, by route key (``__default__``; ``__rules__`` for rule judges), where they
             run already; they are neither started nor closed here. None asks the judge service of ``config``.
+        flags: those of the whole run, as functions of the user's see them in ``args``.
 
     Raises:
         InputError: the flags name no reward, or one that cannot work; the message says the fix.
@@ -72,12 +84,34 @@ def build_reward(config: RewardConfig, *, backends: Mapping[str, Judging] | None
     if config.judge_failure_as == "zero":
         log.warning("--judge-failure-as zero: a judgment that fails counts as a reward of 0.0, like a wrong answer")
     made = Backends(config=config, given=backends)
-    return BuiltReward(_reward(config, made), made)
+    return BuiltReward(_reward(config, made, run_args(config, flags)), made)
 
 
-def _reward(config: RewardConfig, backends: Backends) -> RewardFunction:
+def build_post_process(config: RewardConfig, flags: Mapping[str, Any] | None = None) -> PostProcess | None:
+    """The hook on whole batches (``ports.Scoring``), None where none is named. Raises InputError: it cannot be used."""
+    path = config.custom_reward_post_process_path
+    if path is None:
+        return None
+    hook = _user_function(config, path, "--custom-reward-post-process-path", ("args", "samples"))
+    return PostProcess(hook, run_args(config, flags))
+
+
+def run_args(config: RewardConfig, flags: Mapping[str, Any] | None) -> RunArgs:
+    """The run's flags for functions of the user's; those of rewards are always among them."""
+    return RunArgs({name: getattr(config, name) for name in RewardConfig.model_fields} | dict(flags or {}))
+
+
+def _reward(config: RewardConfig, backends: Backends, args: RunArgs) -> RewardFunction:
+    if config.custom_rm_path is not None:
+        takes = ("args", "samples" if config.group_rm else "sample")
+        function = _user_function(config, config.custom_rm_path, "--custom-rm-path", takes)
+        return CustomReward(function, args, grouped=config.group_rm, key=config.reward_key)
+    if config.reward_parts:
+        return _combined(config, backends, args)
+    if config.step_judges:
+        return _steps(config, backends)
     rm_type = "judge" if config.judge is not None else config.rm_type
-    if rm_type == "dummy" and config.deferred:
+    if rm_type == "dummy" and config.deferred and config.custom_reward_post_process_path is None:
         # The seeds' defer-swap: nothing inline, and the built-in scoring of the batch is that of dapo-genrm.
         rm_type = "dapo-genrm"
     match rm_type:
@@ -95,9 +129,10 @@ def _reward(config: RewardConfig, backends: Backends) -> RewardFunction:
 
 def _judge(config: RewardConfig, backends: Backends, name: str, *, dapo: bool) -> JudgeReward:
     keys = ("score", "acc") if dapo else ("score",)
-    for key in (config.reward_key, config.eval_reward_key):
-        if key is not None and key not in keys:
-            raise InputError(f"judge {name!r} gives {' and '.join(keys)}, not {key!r}: say --reward-key score")
+    if config.reward_key not in (None, *keys):
+        raise InputError(
+            f"judge {name!r} gives {' and '.join(keys)}, not {config.reward_key!r}: say --reward-key score"
+        )
     judge = build_judge(name, **config.judge_options)
     plan = plan_of(config)
     return JudgeReward(
@@ -108,6 +143,35 @@ def _judge(config: RewardConfig, backends: Backends, name: str, *, dapo: bool) -
         seed=config.reward_seed,
         told=dapo_parts if dapo else score_part,
     )
+
+
+def _combined(config: RewardConfig, backends: Backends, args: RunArgs) -> CombinedReward:
+    parts: list[Part] = []
+    for name, said in config.reward_parts.items():
+        try:
+            reward = _reward(config.part(name), backends, args)
+        except InputError as error:
+            raise InputError(f"reward_parts {name!r}: {error}") from error
+        parts.append(Part(name=name, reward=reward, weight=said.weight, required=said.required))
+    return CombinedReward(parts)
+
+
+def _steps(config: RewardConfig, backends: Backends) -> StepsReward:
+    plan = plan_of(config)
+    judges: dict[str, Asker] = {}
+    for module, said in config.step_judges.items():
+        judge = build_judge(said.judge, **said.judge_options)
+        reward = JudgeReward(judge, backends.of(judge, said.route_key, plan), plan=plan, seed=config.reward_seed)
+        judges[module] = reward.asker
+    how = config.step_aggregate
+    if how in AGGREGATES:
+        return StepsReward(judges, how)
+    return StepsReward(judges, _user_function(config, how, "--step-aggregate", ("scores", "steps")))
+
+
+def _user_function(config: RewardConfig, path: str, flag: str, takes: tuple[str, ...]) -> UserFunction:
+    function = load_function(path, flag=flag, takes=takes)
+    return UserFunction(function, path, threads=config.reward_threads, url=config.genrm_url)
 
 
 def plan_of(config: RewardConfig) -> VotePlan | None:

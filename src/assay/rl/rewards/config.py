@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 from typing import Any, Literal, Self
 
-from pydantic import ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import ConfigDict, Field, FiniteFloat, ValidationError, model_validator
 
-from assay.core.config import Config
+from assay.core.config import Config, explain
 from assay.wire.voting import VotingFields
 
 from .policy import JudgeFailureAs
@@ -35,6 +35,7 @@ class PartConfig(Config):
     judge_options: dict[str, Any] = Field(default_factory=dict[str, Any])
     route_key: str | None = None
     custom_rm_path: str | None = None
+    group_rm: bool = False
     reward_key: str | None = None
 
 
@@ -65,8 +66,6 @@ class RewardConfig(Config):
     """Give the reward function, or the judge, all answers to a prompt at once."""
     reward_key: str | None = None
     """Which entry of a dict of rewards is the reward."""
-    eval_reward_key: str | None = None
-    """The same in evaluation; --reward-key unless said."""
     reward_parts: dict[str, PartConfig] = Field(default_factory=dict[str, PartConfig])
     """JSON: several rewards by name, added up: {name: {judge, route_key, weight, required, ...}}."""
     step_judges: dict[str, StepConfig] = Field(default_factory=dict[str, StepConfig])
@@ -110,6 +109,20 @@ class RewardConfig(Config):
             raise ValueError(f"rm_type {self.rm_type!r} has a judge of its own; leave judge {self.judge!r} out")
         if self.judge and self.rm_type == "dummy" and not self.deferred:
             raise ValueError(f"rm_type 'dummy' asks no judge, so judge {self.judge!r} has no effect; leave one out")
+        if self.step_judges and self.group_rm:
+            raise ValueError("step_judges look at one trajectory at a time; leave group_rm out")
+        if self.reward_parts and self.group_rm:
+            raise ValueError("group_rm is said of each of the reward_parts that needs it, not of all of them")
+        if "score" in self.reward_parts:
+            raise ValueError("reward_parts: 'score' is the name of the sum; call the part otherwise")
+        optional = [name for name, part in self.reward_parts.items() if not part.required]
+        if optional and any(part.weight <= 0 for part in self.reward_parts.values()):
+            raise ValueError(
+                f"reward_parts: {optional[0]!r} is not required, so the others may have to share its weight: "
+                "all weights must be above 0"
+            )
+        for name in self.reward_parts:
+            self.part(name)
         if said and said[0] != "judge" and self.rm_type not in (None, "dummy"):
             log.warning("rm_type %r is ignored, because %s is set", self.rm_type, said[0])
         return self
@@ -119,6 +132,15 @@ class RewardConfig(Config):
         """Rewards come after the batch: from the hook, or from the built-in scoring."""
         return self.defer_reward_to_post_process
 
-    def key(self, *, evaluation: bool) -> str | None:
-        """The entry of a dict that is the reward."""
-        return (self.eval_reward_key or self.reward_key) if evaluation else self.reward_key
+    def part(self, name: str) -> RewardConfig:
+        """The flags as they are for one of ``reward_parts``.
+
+        Raises:
+            ValueError: they do not go together; the message names the part.
+        """
+        own = self.reward_parts[name].model_dump(exclude={"weight", "required"})
+        shared = {key: getattr(self, key) for key in ("genrm_url", "reward_voting", "reward_seed", "reward_threads")}
+        try:
+            return RewardConfig(**own, **shared)
+        except ValidationError as error:
+            raise ValueError(f"reward_parts {name!r}: {explain(error)}") from error

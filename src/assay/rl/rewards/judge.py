@@ -60,7 +60,7 @@ class JudgeReward:
         self.plan = _averaged(plan, judge, grouped=grouped)
         self._grouped = grouped
         self._told = told
-        self._asker = Asker(judge, backend, plan=self.plan, seed=seed)
+        self.asker = Asker(judge, backend, plan=self.plan, seed=seed)
         _check(judge, self.plan, grouped=grouped)
 
     @property
@@ -86,16 +86,16 @@ class JudgeReward:
             candidates=(Candidate(text="an answer"),) * number,
             reference=gold(prompt.label, prompt.metadata),
         )
-        self._asker.content(item)
+        self.asker.content(item)
 
     async def score(self, samples: Sequence[Sample], deadline: Deadline) -> tuple[Reward, ...]:
         if not self._grouped:
-            outcomes = await together(self._asker.ask(to_item([sample]), deadline) for sample in samples)
+            outcomes = await together(self.asker.ask(to_item([sample]), deadline) for sample in samples)
             return tuple(self._reward(outcome, 0) for outcome in outcomes)
         if len(samples) == 1 and _compares(self.judge):
             alone = Failure(kind=FailureKind.BAD_REQUEST, detail="one answer of the group is there: nothing to compare")
             return (self._reward(alone, 0),)
-        outcome = await self._asker.ask(to_item(samples), deadline)
+        outcome = await self.asker.ask(to_item(samples), deadline)
         return tuple(self._reward(outcome, place) for place in range(len(samples)))
 
     def _reward(self, outcome: Outcome, place: int) -> Reward:
@@ -108,7 +108,8 @@ class JudgeReward:
     def _value(self, verdict: Verdict, place: int) -> float:
         if verdict.scores is None:
             return float(verdict.choice == place)
-        return verdict.scores[place] / (sum(verdict.scores) if _compares(self.judge) else 1.0)
+        total = sum(verdict.scores) if _compares(self.judge) else 1.0
+        return verdict.scores[place] / (total or 1.0)
 
 
 def _compares(judge: Judge) -> bool:
