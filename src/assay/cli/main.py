@@ -21,6 +21,7 @@ from .parse import ParseFlags
 from .plan import PlanFlags
 from .principles import PrinciplesFlags
 from .serve import ServeFlags
+from .view import ViewFlags
 
 app = typer.Typer(
     name="assay",
@@ -35,7 +36,7 @@ app.command("judge")(verb(JudgeFlags, "judging:judge_file"))
 app.command("principles")(verb(PrinciplesFlags, "principles_run:write_principles"))
 app.command("parse")(verb(ParseFlags, "parse:parse"))
 app.command("plan")(verb(PlanFlags, "planning:plan_run"))
-app.command("plan")(verb(PlanFlags, "planning:plan_run"))
+app.command("view")(verb(ViewFlags, "viewing:view_run"))
 app.command("demo")(verb(DemoFlags, "demo_run:run_demo"))
 
 

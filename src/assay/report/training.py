@@ -1,0 +1,200 @@
+"""A training run as its files tell it (``metrics.jsonl``, ``config.json``, samples), and the figures it comes to.
+
+Everything that shows a run (the closing table, the page, the picture) is made from this. Owns: reading the folder, and
+which figures stand for the run. Does not own: how they are shown (``training_table``, ``training_page``).
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.core.errors import InputError
+from assay.rl.record import FOLDER, sample_files
+from assay.rl.tracking.lines import NAME, read_lines
+
+CONFIG = "config.json"
+FEW = 5
+"""Steps at the start and at the end that first and last figures are averaged over."""
+PHASES = ("generate", "judge", "train", "sync", "moves", "save", "eval", "monitor")
+"""Names under ``time/`` that are stretches of a run, in their order; the loop's own step is the sum of the first five
+and of saving."""
+
+Points = list[tuple[int, float]]
+"""(steps made, value); the baseline is at 0."""
+
+_SHOWN = (
+    "step", "group", "index", "prompt", "label", "response", "status", "reward", "judge", "judge_text", "failed_at",
+    "failure_kind", "failure_detail", "advantage", "left_out",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """What the files of a run hold. ``lines`` are in the order of steps; the baseline has step -1."""
+
+    folder: Path
+    lines: tuple[Mapping[str, Any], ...]
+    config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Every metric that any line has."""
+        return tuple(dict.fromkeys(name for line in self.lines for name in line if name != "step"))
+
+    @property
+    def steps(self) -> int:
+        """Steps made."""
+        return max((int(line["step"]) + 1 for line in self.lines), default=0)
+
+    def points(self, name: str) -> Points:
+        """A metric over the run; steps that have none are left out."""
+        return [(int(line["step"]) + 1, float(line[name])) for line in self.lines if line.get(name) is not None]
+
+    @cached_property
+    def eval_sets(self) -> tuple[str, ...]:
+        """Names of the sets that were evaluated."""
+        return tuple(dict.fromkeys(name.split("/")[1] for name in self.names if name.startswith("eval/")))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A figure at the start and at the end of a run."""
+
+    name: str
+    first: float
+    last: float
+
+
+def read_training(folder: str | Path) -> TrainingRun:
+    """The run in a folder.
+
+    Raises:
+        InputError: it is no folder of a run, or a file in it is broken.
+    """
+    run = Path(folder)
+    if not (run / NAME).is_file():
+        raise InputError(f"{str(run)!r} is no folder of a training run: it has no {NAME}")
+    config: Any = {}
+    if (run / CONFIG).is_file():
+        try:
+            config = json.loads((run / CONFIG).read_text())
+        except ValueError as error:
+            raise InputError(f"{str(run / CONFIG)!r} is no JSON: {error}") from error
+    lines = sorted(read_lines(run / NAME), key=lambda line: int(line["step"]))
+    return TrainingRun(folder=run, lines=tuple(lines), config=config if isinstance(config, dict) else {})
+
+
+def reward_change(run: TrainingRun) -> Change | None:
+    """The mean reward of the first and of the last few steps; of fewer where the run is short."""
+    points = run.points("reward/mean")
+    if not points:
+        return None
+    few = max(1, min(FEW, len(points) // 2))
+    values = [value for _, value in points]
+    return Change(name="reward", first=statistics.fmean(values[:few]), last=statistics.fmean(values[-few:]))
+
+
+def eval_changes(run: TrainingRun) -> list[Change]:
+    """pass@1 of each set at its first and at its last evaluation."""
+    found: list[Change] = []
+    for name in run.eval_sets:
+        points = run.points(f"eval/{name}/pass@1")
+        if points:
+            found.append(Change(name=name, first=points[0][1], last=points[-1][1]))
+    return found
+
+
+def failures(run: TrainingRun) -> dict[str, float]:
+    """How many answers have no reward, by what failed and how, over all steps; the most frequent first."""
+    counted: dict[str, float] = {}
+    for line in run.lines:
+        answers = float(line.get("rollout/samples") or 0.0)
+        shares = {f"judge: {name.removeprefix('reward/failed_')}": line[name] for name in _kinds(line)}
+        shares["rollout"] = line.get("rollout/failed")
+        for name, share in shares.items():
+            if share:
+                counted[name] = counted.get(name, 0.0) + share * answers
+    return dict(sorted(counted.items(), key=lambda one: -one[1]))
+
+
+def answers(run: TrainingRun) -> int:
+    """Answers that were rolled out and kept, over all steps."""
+    return round(sum(float(line.get("rollout/samples") or 0.0) for line in run.lines))
+
+
+def seconds_by_phase(run: TrainingRun) -> dict[str, float]:
+    """Seconds of the run's steps by what they were spent on; phases without any are left out."""
+    sums = {phase: sum(value for _, value in run.points(f"time/{phase}")) for phase in PHASES}
+    # Saving happens within training, and is shown apart.
+    sums["train"] = max(0.0, sums["train"] - sums["save"])
+    return {phase: seconds for phase, seconds in sums.items() if seconds > 0}
+
+
+def tokens_per_second(line: Mapping[str, Any]) -> float | None:
+    """Tokens that the rollouts of a step wrote, by the seconds of its rollout phase."""
+    count, length, seconds = (
+        line.get(name) for name in ("rollout/samples", "rollout/response_length", "time/generate")
+    )
+    return count * length / seconds if count and length and seconds else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examples:
+    """Answers worth a look, out of the last step whose samples were kept: rows of its file without token ids."""
+
+    step: int
+    best: tuple[Mapping[str, Any], ...] = ()
+    worst: tuple[Mapping[str, Any], ...] = ()
+    failed: tuple[Mapping[str, Any], ...] = ()
+
+
+def examples(run: TrainingRun, most: int = 4) -> Examples | None:
+    """The best, the worst and some failed answers; None where no samples were kept.
+
+    Raises:
+        InputError: the file of samples is broken.
+    """
+    files = sample_files(run.folder / FOLDER)
+    if not files:
+        return None
+    path, step = files[-1]
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(path, columns=list(_SHOWN)).to_pylist()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"cannot read the samples {str(path)!r}: {error}") from error
+    scored = sorted((row for row in rows if row["reward"] is not None), key=_reward)
+    worst = scored[:most]
+    best = [row for row in reversed(scored) if row["reward"] > scored[0]["reward"]]
+    return Examples(
+        step=step,
+        best=tuple(_spread(best, most)),
+        worst=tuple(worst),
+        failed=tuple(_spread([row for row in rows if row["failed_at"]], most)),
+    )
+
+
+def _reward(row: Mapping[str, Any]) -> float:
+    return float(row["reward"])
+
+
+def _spread(rows: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """The first of each prompt before a second one of any."""
+    seen: dict[Any, int] = {}
+    ranked: list[tuple[int, int]] = []
+    for place, row in enumerate(rows):
+        ranked.append((seen.get(row["group"], 0), place))
+        seen[row["group"]] = seen.get(row["group"], 0) + 1
+    return [rows[place] for _, place in sorted(ranked)[:most]]
+
+
+def _kinds(line: Mapping[str, Any]) -> list[str]:
+    return [name for name in line if name.startswith("reward/failed_")]

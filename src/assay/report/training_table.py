@@ -1,0 +1,81 @@
+"""The closing table of a training run: what the reward was and is, what was evaluated, what failed, where time went."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from assay.rl.record import FOLDER
+from assay.rl.tracking.lines import NAME
+
+from .training import Change, TrainingRun, answers, eval_changes, failures, reward_change, seconds_by_phase
+from .words import FAILURES, duration, number, percent
+
+
+def print_training(console: Console, run: TrainingRun) -> None:
+    """Print the table, alarms of the last look, and where everything is."""
+    console.print(training_table(run))
+    for line in alarm_lines(run):
+        console.print(Text(line, style="yellow"))
+    for name, path in places(run):
+        console.print(Text.assemble((f"{name:<9}", "bold"), str(path)), soft_wrap=True)
+
+
+def training_table(run: TrainingRun) -> Table:
+    """The figures of the run; those that it does not have are left out."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for name in ("before", "after"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    reward = reward_change(run)
+    if reward is not None:
+        table.add_row(Text("reward", style="dim"), f"{reward.first:.3f}", f"{reward.last:.3f}", _moved(reward))
+    for change in eval_changes(run):
+        name = Text(f"{change.name}, pass@1", style="dim")
+        table.add_row(name, percent(change.first), percent(change.last), _moved(change))
+    table.add_row(Text("steps", style="dim"), "", number(run.steps), "")
+    table.add_row(Text("answers", style="dim"), "", number(answers(run)), "")
+    total = answers(run)
+    for name, count in failures(run).items():
+        told = FAILURES.get(name.removeprefix("judge: "), "the policy gave no answer")
+        share = f"{percent(count / total)}: {told}" if total else told
+        table.add_row(Text(f"  failed, {name}", style="red"), "", number(round(count)), Text(share, style="dim"))
+    spent = seconds_by_phase(run)
+    for name, seconds in spent.items():
+        share = Text(percent(seconds / sum(spent.values())), style="dim")
+        table.add_row(Text(f"time, {name}", style="dim"), "", duration(seconds), share)
+    return table
+
+
+def alarm_lines(run: TrainingRun) -> list[str]:
+    """A line for each monitor that had alarms: how often, and the last time."""
+    found: list[str] = []
+    for name in run.names:
+        raised = [step for step, count in run.points(name) if count] if name.endswith("alarms") else []
+        if name.startswith("monitor/") and raised:
+            steps = "1 step" if len(raised) == 1 else f"{number(len(raised))} steps"
+            found.append(f"{name.removesuffix('/alarms')}: alarms at {steps}, last at step {raised[-1]}")
+    return found
+
+
+def places(run: TrainingRun) -> Iterator[tuple[str, Path]]:
+    """What there is to look at, and where."""
+    known = {
+        "metrics": run.folder / NAME,
+        "samples": run.folder / FOLDER,
+        "answers": run.folder / "eval",
+        "settings": run.folder / "config.json",
+        "page": run.folder / "report.html",
+        "curves": run.folder / "curves.png",
+    }
+    yield from ((name, path) for name, path in known.items() if path.exists())
+
+
+def _moved(change: Change) -> Text:
+    step = change.last - change.first
+    return Text(f"{step:+.3f}", style="green" if step > 0 else "red" if step < 0 else "dim")
