@@ -1,7 +1,8 @@
 """Attention over packed segments, with gradients: each sees itself, causally, and the prompt that it continues.
 
-No mask over the whole row is ever made, so nothing grows with the square of a packed row. Plugs into the model where
-the embedded engine's packed attention does (``engines.embedded.attention``).
+No mask over a whole packed row is ever made. Plugs into the model where the embedded engine's packed attention does
+(``engines.embedded.attention``). Two ways to compute the same: segment by segment, which wastes nothing, and all in one
+padded call, for devices where many small calls cost more than the padding.
 """
 
 from __future__ import annotations
@@ -13,14 +14,28 @@ from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 from torch.nn.functional import scaled_dot_product_attention
 
+from assay.engines.embedded.attention import Plan, additive
+
 from .packing import Segment
 
 _FUSED = (torch.float16, torch.bfloat16)
 """Types for which CUDA has a kernel that needs no mask in memory for queries that begin after their keys."""
 
+_LARGEST_MASK = 1 << 25
+"""Most entries of a padded mask (64 MB in half precision); larger micro-batches go segment by segment."""
+
+
+def plan_for(segments: Sequence[Segment], device: torch.device) -> Plan:
+    """The faster way on this device. One plan serves all layers of a pass, and their recomputation."""
+    if device.type == "cuda" and len(segments) > 1:
+        longest, keys = max(s.size for s in segments), max(sum(_key_runs(segments, s)) for s in segments)
+        if len(segments) * longest * keys <= _LARGEST_MASK:
+            return PaddedPlan(segments, device)
+    return SegmentPlan(segments)
+
 
 class SegmentPlan:
-    """See ``engines.embedded.attention.Plan``. One plan serves all layers, and their recomputation."""
+    """One call a segment. See ``engines.embedded.attention.Plan``."""
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         self._segments = segments
@@ -46,7 +61,7 @@ class SegmentPlan:
     def _one(self, query: Tensor, key: Tensor, value: Tensor, scale: float | None, window: int | None) -> Tensor:
         new, total = query.shape[1], key.shape[1]
         groups = query.shape[0] // key.shape[0]
-        # [1, heads, tokens, dim]; the heads of a group read the same keys.
+        # [1, heads, tokens, dim]
         q = query.unsqueeze(0)
         k, v = (t.repeat_interleave(groups, dim=0).unsqueeze(0) if groups > 1 else t.unsqueeze(0) for t in (key, value))
         windowed = window is not None and total > window
@@ -61,10 +76,78 @@ class SegmentPlan:
         """Bool ``[new, total]``: what each of the last ``new`` tokens sees. Kept: siblings are often equally long."""
         known = self._masks.get((new, total, window))
         if known is None:
-            places = torch.arange(total - new, total, device=device).unsqueeze(1)
-            columns = torch.arange(total, device=device)
-            known = columns <= places
-            if window is not None:
-                known &= columns > places - window
+            known = _seen(torch.arange(total - new, total, device=device), total, window)
             self._masks[new, total, window] = known
         return known
+
+
+class PaddedPlan:
+    """All segments as one batch ``[segments, longest]``: gathered into rectangles, computed, gathered back."""
+
+    def __init__(self, segments: Sequence[Segment], device: torch.device) -> None:
+        starts = [0]
+        for segment in segments:
+            starts.append(starts[-1] + segment.size)
+        # Place T is a token of zeros, behind the others.
+        rows: list[list[int]] = []
+        keys: list[list[int]] = []
+        for index, segment in enumerate(segments):
+            own = list(range(starts[index], starts[index + 1]))
+            before = [] if segment.after is None else range(starts[segment.after], starts[segment.after + 1])
+            rows.append(own)
+            keys.append([*before, *own])
+        self._longest, self._total = max(map(len, rows)), max(map(len, keys))
+        ends = torch.tensor([len(k) for k in keys], device=device).unsqueeze(1)
+        sizes = torch.tensor([len(r) for r in rows], device=device).unsqueeze(1)
+        # What padding asks is dropped, but it must see something: it stands where the last token does.
+        self._places = torch.minimum(ends - sizes + torch.arange(self._longest, device=device), ends - 1)
+        self._rows = _rectangle(rows, self._longest, starts[-1], device)
+        self._keys = _rectangle(keys, self._total, starts[-1], device)
+        back = [i * self._longest + j for i, row in enumerate(rows) for j in range(len(row))]
+        self._back = torch.tensor(back, device=device)
+        self._masks: dict[tuple[int, int | None, torch.dtype], Tensor] = {}
+
+    def attend(
+        self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float | None, window: int | None
+    ) -> Tensor:
+        """See ``SegmentPlan.attend``."""
+        del layer
+        heads, kv_heads, count = query.shape[0], key.shape[0], self._places.shape[0]
+        q, k, v = (
+            torch.nn.functional.pad(t, (0, 0, 0, 1))
+            .index_select(1, places)
+            .view(t.shape[0], count, -1, t.shape[2])
+            .transpose(0, 1)
+            for t, places in ((query, self._rows), (key, self._keys), (value, self._keys))
+        )
+        # The heads of one group follow each other as if they were tokens: keys are not repeated for them.
+        q = q.reshape(count, kv_heads, -1, query.shape[2])
+        mask = self._mask(heads // kv_heads, window, query)
+        out = scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
+        out = out.view(count, heads, self._longest, -1).transpose(1, 2).flatten(0, 1)
+        return out.index_select(0, self._back)
+
+    def _mask(self, groups: int, window: int | None, like: Tensor) -> Tensor:
+        """Additive ``[segments, 1, groups * longest, total]``."""
+        name = (groups, window, like.dtype)
+        if name not in self._masks:
+            seen = _seen(self._places, self._total, window)
+            self._masks[name] = additive(seen, like).repeat(1, groups, 1).unsqueeze(1)
+        return self._masks[name]
+
+
+def _seen(places: Tensor, total: int, window: int | None) -> Tensor:
+    """Which of ``total`` keys a query at each of ``places [...]`` sees, ``[..., total]``."""
+    places = places.unsqueeze(-1)
+    columns = torch.arange(total, device=places.device)
+    seen = columns <= places
+    return seen if window is None else seen & (columns > places - window)
+
+
+def _key_runs(segments: Sequence[Segment], segment: Segment) -> tuple[int, int]:
+    return (0 if segment.after is None else segments[segment.after].size), segment.size
+
+
+def _rectangle(rows: list[list[int]], width: int, padding: int, device: torch.device) -> Tensor:
+    """Flat, row after row."""
+    return torch.tensor([place for row in rows for place in row + [padding] * (width - len(row))], device=device)

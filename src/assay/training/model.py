@@ -9,10 +9,10 @@ from typing import Any, cast
 import torch
 from torch import Tensor, nn
 
-from assay.engines.embedded.attention import PLAN
+from assay.engines.embedded.attention import PLAN, Plan
 from assay.models.logprobs import hidden_logprobs, token_logprobs
 
-from .attention import SegmentPlan
+from .attention import plan_for
 from .batch import TrainSequence
 from .packing import Row, pack
 
@@ -28,7 +28,7 @@ class MicroBatch:
     """``[1, T]``"""
     positions: Tensor
     """``[1, T]``"""
-    plan: SegmentPlan
+    plan: Plan
     predict: Tensor
     """``[R]``: the packed token whose state predicts."""
     targets: Tensor
@@ -45,7 +45,7 @@ class MicroBatch:
         return cls(
             tokens=torch.tensor([packed.tokens], device=device),
             positions=torch.tensor([packed.positions], device=device),
-            plan=SegmentPlan(packed.segments),
+            plan=plan_for(packed.segments, device),
             predict=torch.tensor(packed.predict, dtype=torch.long, device=device),
             targets=torch.tensor(packed.targets, dtype=torch.long, device=device),
             samples=packed.samples,

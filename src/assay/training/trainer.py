@@ -45,7 +45,10 @@ class Trainer:
     def __init__(self, config: TrainerConfig, *, model: Any = None) -> None:
         self.config = config
         self.ranks = Ranks()
-        self.policy: Policy = load_policy(config, model=model, device=pick_device(config, self.ranks.local))
+        device = pick_device(config, self.ranks.local)
+        if device.type == "cuda":
+            torch.cuda.set_device(device)
+        self.policy: Policy = load_policy(config, model=model, device=device)
         self._reference = Reference(self.policy, config, self.ranks)
         self.ranks.shard(self.policy.model, self.policy.compute)
         self._optimizer = Optimizer(self.policy.trained, config)
