@@ -23,13 +23,11 @@ CPU = torch.device("cpu")
 
 def written_out(query: Tensor, key: Tensor, value: Tensor, scale: float, window: int | None) -> Tensor:
     owner = [i for i, segment in enumerate(SEGMENTS) for _ in range(segment.size)]
-    place = [
-        j + (0 if s.after is None else SEGMENTS[s.after].size) for s in SEGMENTS for j in range(s.size)
-    ]
+    place = [j + (0 if s.after is None else SEGMENTS[s.after].size) for s in SEGMENTS for j in range(s.size)]
     seen = torch.tensor(
         [
             [
-                (owner[k] == owner[q] and place[k] <= place[q] or owner[k] == SEGMENTS[owner[q]].after)
+                ((owner[k] == owner[q] and place[k] <= place[q]) or owner[k] == SEGMENTS[owner[q]].after)
                 and (window is None or place[k] > place[q] - window)
                 for k in range(TOTAL)
             ]

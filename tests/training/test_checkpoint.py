@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import random
 import resource
 import shutil
 import signal
+import subprocess
+import sys
+import time
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -15,12 +20,14 @@ import torch
 
 from assay.core.errors import InputError, OutputError
 from assay.models.losses.config import PolicyLossConfig
-from assay.training import folders
+from assay.training import checkpoint, folders
 from assay.training.config import TrainerConfig
 from assay.training.objective import PolicyObjective
 from assay.training.trainer import Trainer
 
+from . import conftest
 from .conftest import batch, tiny
+from .resume_worker import run
 
 OBJECTIVE = PolicyObjective(config=PolicyLossConfig(use_kl_loss=True, kl_loss_coef=0.1))
 
@@ -135,3 +142,23 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         t.load(path)
     with pytest.raises(InputError, match="nowhere to save"):
         Trainer(TrainerConfig(), model=tiny()).save()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_run_killed_in_the_middle_of_saving_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    draw = random.Random(0)
+    for _ in range(4):
+        command = [sys.executable, str(Path(__file__).with_name("resume_worker.py")), str(tmp_path / "killed"), "1000"]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
+            assert process.stdout is not None
+            for _ in range(draw.randint(1, 4)):
+                assert process.stdout.readline().startswith("saving")
+            # Saving takes some 30 ms on a quiet machine: the kill comes at any moment of it, or just after.
+            time.sleep(draw.uniform(0, 0.05))
+            process.kill()
+    done = json.loads((checkpoint.find(tmp_path / "killed") / "state.json").read_text())["extra"]
+    killed, whole = (run(tmp_path / name, done + 2, conftest) for name in ("killed", "whole"))
+    assert same(killed, whole)
+    assert not [p for p in (tmp_path / "killed").iterdir() if p.name.startswith(".")]
