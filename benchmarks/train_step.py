@@ -9,9 +9,8 @@ responses through its ``rollout_func``).
 TRL runs at several batch sizes, without gradient checkpointing, with fused AdamW; its fastest row is what ours is
 divided by. It saves the pass for old log-probs too. Ours runs at several budgets, then without shared prompts and with
 a pass for old log-probs, to show what each brings. Sides take turns; the first step of each is not counted. Read the
-ratio, not the seconds, and run it on a machine that does nothing else; where something else runs, ``--clock cpu`` counts
-the seconds of this process on a processor instead (totals only, and only with one thread). TRL and datasets are not dependencies:
-``pip install trl``.
+ratio, not the seconds, and run it on a machine that does nothing else. Where something else runs, ``--clock cpu`` counts
+the processor's seconds of this process instead (totals only; with one thread). TRL is no dependency: ``pip install trl``.
 """
 
 from __future__ import annotations
@@ -129,7 +128,7 @@ class Grpo:
         os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
         warnings.simplefilter("ignore")
         from datasets import Dataset
-        from transformers import AutoTokenizer, TrainerCallback
+        from transformers import AutoTokenizer, PrinterCallback, TrainerCallback
         from trl import GRPOConfig, GRPOTrainer
 
         settings = GRPOConfig(
@@ -174,6 +173,7 @@ class Grpo:
             callbacks=[Times()],
             rollout_func=self._rollout,
         )
+        self.trainer.remove_callback(PrinterCallback)
         inner = self.trainer._get_per_token_logps_and_entropies
 
         def timed(*args: Any, **more: Any) -> Any:
