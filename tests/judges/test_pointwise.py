@@ -31,9 +31,9 @@ def test_candidates_are_shown_in_the_order_of_the_draw_and_scores_put_back(make_
     assert outcome.scores == (3, 5, 9)
 
 
-@pytest.mark.parametrize("n", [1, 2, 8])
+@pytest.mark.parametrize("n", [1, 2, 8, 40])
 def test_any_number_of_candidates(make_item, make_draw, reply, n):
-    item, draw = make_item(*"abcdefgh"[:n]), make_draw(*range(n))
+    item, draw = make_item(*(f"candidate {index}" for index in range(n))), make_draw(*range(n))
     assert len(BLOCK.findall(prompt(JUDGE, item, draw))) == n
     outcome = JUDGE.read(item, draw, reply(rf"\boxed{{{', '.join('7' * n)}}}"))
     assert isinstance(outcome, Verdict)
@@ -68,6 +68,14 @@ def test_zero_one_mode_is_for_one_candidate(make_item, make_draw, reply):
 
 def test_an_empty_candidate_is_an_empty_block(make_item, make_draw):
     assert [body for _, _, body in BLOCK.findall(prompt(JUDGE, make_item("", "b"), make_draw(0, 1)))] == ["", "b"]
+
+
+def test_equal_candidates_are_shown_twice_and_scored_as_the_judge_says(make_item, make_draw, reply):
+    item, draw = make_item("a", "a"), make_draw(1, 0)
+    assert [body for _, _, body in BLOCK.findall(prompt(JUDGE, item, draw))] == ["a", "a"]
+    outcome = JUDGE.read(item, draw, reply(r"\boxed{7, 5}"))
+    assert isinstance(outcome, Verdict)
+    assert outcome.scores == (5, 7)
 
 
 def test_an_item_without_candidates_is_refused(make_item):
