@@ -41,3 +41,11 @@ def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_reward_functions_of_the_page_on_rewards_are_python() -> None:
+    """Those of other frameworks cannot run here; the glue that they call is tested in ``tests/client``."""
+    examples = re.findall(r"```python\n(.*?)```", (ROOT / "docs/rewards.md").read_text(), re.DOTALL)
+    assert len(examples) == 6
+    for example in examples:
+        compile(example, "rewards.md", "exec")

@@ -217,6 +217,7 @@ def to_outcome(reply: ScoreReply) -> Outcome:
         flags=tuple(verdict.flags),
         text=_texts(verdict.votes),
         mass=verdict.mass,
+        breakdown=tuple(verdict.votes[0].breakdown) if len(verdict.votes) == 1 else (),
     )
 
 

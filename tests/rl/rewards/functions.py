@@ -135,3 +135,14 @@ NOT_A_FUNCTION = 3
 
 def wrong_arguments(sample):
     return 1.0
+
+
+async def takes_out(args, sample):
+    sample.remove_sample = sample.index == 1
+    return 0.0
+
+
+def takes_all_out(args, samples):
+    for sample in samples:
+        sample.remove_sample = True
+    return [0.0 for _ in samples]

@@ -220,6 +220,15 @@ def test_a_sample_as_a_function_sees_it() -> None:
     assert (shown.status, shown.status.value) == ("completed", "completed")
 
 
+def test_a_sample_that_the_function_takes_out_is_no_0() -> None:
+    first, second = score(custom("takes_out"), sample(), sample(index=1))
+    assert first.value == 0.0
+    assert second.failure is not None
+    assert "took the sample out" in second.failure.detail
+    group = score(custom("takes_all_out", group_rm=True), sample(), sample(index=1))
+    assert [one.value for one in group] == [None, None]
+
+
 def test_a_custom_function_wins_over_the_reward_type_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     RewardConfig(rm_type="math", custom_rm_path="a.b")
     assert "rm_type 'math' is ignored, because custom_rm_path is set" in caplog.text

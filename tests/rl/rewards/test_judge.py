@@ -256,3 +256,16 @@ def test_a_judge_service_that_is_not_there_is_said_at_the_start() -> None:
             await reward.start()
 
     asyncio.run(run())
+
+
+def test_the_criteria_of_a_rubric_stand_in_the_parts_here_and_over_http() -> None:
+    async def run() -> None:
+        judge = build_judge("rubric")
+        scores = "\\boxed{" + ", ".join("7" for _ in judge.criteria) + "}"
+        (here,) = await JudgeReward(judge, Scorer(engine(scores))).score([sample()], Deadline.after(5))
+        async with serving({"__default__": engine(scores)}) as url:
+            (there,) = await started_score(build_reward(RewardConfig(judge="rubric", genrm_url=url)), sample())
+        assert here.value == there.value == 7.0
+        assert here.parts == there.parts == {"score": 7.0} | {one.name: 7.0 for one in judge.criteria}
+
+    asyncio.run(run())

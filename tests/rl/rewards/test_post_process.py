@@ -91,6 +91,10 @@ def test_a_hook_that_raises_is_a_failure_for_every_sample() -> None:
         assert "raised KeyError: 'label'" in one.reward.failure.detail
 
 
+def test_a_hook_may_take_samples_out() -> None:
+    assert all(one.reward and one.reward.value is None for one in asyncio.run(scored(hook("takes_all_out"))))
+
+
 def test_a_hook_with_another_number_of_rewards_stops_the_run() -> None:
     with pytest.raises(InputError, match="too_few returned 1 rewards for 4 samples"):
         asyncio.run(scored(hook("too_few")))

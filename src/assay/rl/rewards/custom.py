@@ -11,7 +11,7 @@ from assay.core.types import Failure
 from ..sample import Reward, Sample
 from .calling import UserFunction
 from .returned import read_reward, read_rewards
-from .seen import seen
+from .seen import kept, seen
 from .together import together
 
 
@@ -38,11 +38,14 @@ class CustomReward:
         name = self._function.name
         if not self._grouped:
             return tuple(await together(self._one(sample, deadline) for sample in samples))
-        returned = await self._function.call(self._args, [seen(sample) for sample in samples], deadline=deadline)
+        shown = [seen(sample) for sample in samples]
+        returned = await self._function.call(self._args, shown, deadline=deadline)
         if isinstance(returned, Failure):
             return tuple(Reward(failure=returned, judge=name) for _ in samples)
-        return read_rewards(returned, len(samples), self._key, name)
+        rewards = read_rewards(returned, len(samples), self._key, name)
+        return tuple(kept(reward, one, name) for reward, one in zip(rewards, shown, strict=True))
 
     async def _one(self, sample: Sample, deadline: Deadline) -> Reward:
-        returned = await self._function.call(self._args, seen(sample), deadline=deadline)
-        return read_reward(returned, self._key, self._function.name)
+        shown = seen(sample)
+        returned = await self._function.call(self._args, shown, deadline=deadline)
+        return kept(read_reward(returned, self._key, self._function.name), shown, self._function.name)

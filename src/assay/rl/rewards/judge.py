@@ -103,7 +103,10 @@ class JudgeReward:
         if isinstance(outcome, Failure):
             return Reward(failure=outcome, parts=self._told(None, outcome.text), judge=judge, text=outcome.text)
         value = self._value(outcome, place)
-        return Reward(value=value, parts=self._told(value, outcome.text), judge=judge, text=outcome.text)
+        criteria = outcome.breakdown[place] if outcome.breakdown else {}
+        return Reward(
+            value=value, parts={**criteria, **self._told(value, outcome.text)}, judge=judge, text=outcome.text
+        )
 
     def _value(self, verdict: Verdict, place: int) -> float:
         if verdict.scores is None:

@@ -17,7 +17,7 @@ from assay.core.types import Failure
 from ..sample import Group, Reward, Sample, Status
 from .calling import UserFunction
 from .returned import listed, plain, read_reward
-from .seen import SeenSample, seen
+from .seen import SeenSample, kept, seen
 
 
 class PostProcess:
@@ -72,7 +72,7 @@ def read_processed(returned: Any, samples: Sequence[Sample], shown: Sequence[See
             **reward.parts,
             "raw": plain(first),
         }
-        made.append(replace(reward, parts=parts))
+        made.append(kept(replace(reward, parts=parts), one, source))
     return made
 
 

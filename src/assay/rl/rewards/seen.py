@@ -1,7 +1,8 @@
 """What a function of the user's sees: the run's flags as ``args``, and samples with the attributes of Relax and slime.
 
 Both are copies, so that a function written for those frameworks runs unchanged, and what it writes into them changes
-nothing for anybody else: the metadata of a prompt are those of its whole group.
+nothing for anybody else: the metadata of a prompt are those of its whole group. One thing that they write is obeyed:
+``remove_sample = True`` takes the sample out, like a judgment that failed.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from assay.core.types import Failure, FailureKind
 
 from ..sample import PromptText, Reward, Sample, Status
 
@@ -58,6 +61,14 @@ class SeenSample:
     def effective_response_length(self) -> int:
         """Tokens that the policy wrote."""
         return sum(self.loss_mask)
+
+
+def kept(reward: Reward, shown: SeenSample, source: str) -> Reward:
+    """The reward, or a failure where the function took the sample out."""
+    if not shown.remove_sample:
+        return reward
+    failure = Failure(kind=FailureKind.CANCELLED, detail=f"{source} took the sample out (remove_sample)")
+    return Reward(failure=failure, parts=reward.parts, judge=source)
 
 
 def seen(sample: Sample) -> SeenSample:
