@@ -1,0 +1,115 @@
+"""``TrainConfig``: every setting of a training run, flat, under the flags' names; a TOML file has the same names.
+
+It is the sum of the parts' own configurations: each part is made out of it (``part``) and knows nothing of the others.
+Owns: what no part says by itself. Does not own: the meaning of any flag.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar
+
+from pydantic import Field, ValidationError, model_validator
+
+from assay.core.config import Config, explain
+from assay.placement import PlacementFlags
+from assay.training.config import TrainerConfig
+
+from .algorithm import AlgorithmConfig
+from .evaluation import EvalConfig
+from .monitor.config import MonitorConfig
+from .prompts import DataConfig
+from .record import RecordConfig
+from .rewards.config import RewardConfig
+from .rollout.config import RolloutConfig
+from .tracking.config import TrackingConfig
+
+C = TypeVar("C", bound=Config)
+
+
+class EngineConfig(Config):
+    """Which engines run, beside the trainer."""
+
+    rollout_engine: Literal["embedded", "sglang", "fake"] = "embedded"
+    """Who generates: embedded (this process), or sglang servers that the run starts."""
+    rollout_engine_options: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """JSON: more options of the rollout engine."""
+    genrm_engine: Literal["embedded", "sglang", "fake"] = "embedded"
+    """Who runs the judge models that --genrm-model-path or --genrm-instances name."""
+    genrm_engine_options: dict[str, Any] = Field(default_factory=dict[str, Any])
+    """JSON: more options of the judges' engines."""
+    sglang_python: str | None = None
+    """Interpreter that has SGLang in it; see docs/sglang.md."""
+    batch_invariant: bool = False
+    """Embedded rollouts compute every answer by itself: slower, and a resumed run repeats every token."""
+
+
+class RunConfig(Config):
+    """Where a run is, and what it leaves there."""
+
+    run_dir: Path = Path("runs/train")
+    """Folder of the run: config, plan, metrics, samples, checkpoints, report."""
+    cluster: str | None = None
+    """Nodes x GPUs x card, such as 1x2xH200; without it what this machine has."""
+    ray: bool = False
+    """Run the roles as Ray actors in one placement group."""
+    ray_address: str | None = None
+    """Address of a running Ray cluster; one is started on this machine without it."""
+
+
+PARTS: tuple[type[Config], ...] = (
+    DataConfig,
+    RolloutConfig,
+    RewardConfig,
+    AlgorithmConfig,
+    TrainerConfig,
+    EvalConfig,
+    MonitorConfig,
+    TrackingConfig,
+    RecordConfig,
+    EngineConfig,
+    RunConfig,
+)
+
+
+class TrainConfig(
+    DataConfig,
+    RolloutConfig,
+    RewardConfig,
+    AlgorithmConfig,
+    TrainerConfig,
+    EngineConfig,
+    PlacementFlags,
+    EvalConfig,
+    MonitorConfig,
+    TrackingConfig,
+    RecordConfig,
+    RunConfig,
+):
+    """Train a policy with GRPO, rewards from a judge."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        for kind in PARTS:
+            try:
+                self.part(kind)
+            except ValidationError as error:
+                raise ValueError(explain(error)) from None
+        if self.prompt_data is None:
+            raise ValueError("prompt_data: what are the prompts? Name a file with --prompt-data")
+        if self.use_tis and self.rollout_temperature != 1.0:
+            raise ValueError(
+                f"use_tis compares log-probs of the rollout with the trainer's, and engines report them at temperature "
+                f"1: it cannot be used with rollout_temperature {self.rollout_temperature:g}"
+            )
+        return self
+
+    def part(self, kind: type[C]) -> C:
+        """The settings of one part."""
+        return kind(**{name: getattr(self, name) for name in kind.model_fields})
+
+    def trainer(self) -> TrainerConfig:
+        """The trainer's settings: its log-probs are at the rollout's temperature."""
+        own = self.part(TrainerConfig)
+        save = own.save or str(self.run_dir / "checkpoints")
+        return own.model_copy(update={"temperature": self.rollout_temperature or 1.0, "save": save})

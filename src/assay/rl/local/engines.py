@@ -1,0 +1,129 @@
+"""The engines beside a trainer of this process: the rollout's, and a judge service on a free port of this machine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from assay.core.deadline import Deadline
+from assay.core.types import SamplingParams
+from assay.engines.base import Engine, Tag
+from assay.engines.instances import instance_engine
+from assay.engines.pool.config import PoolConfig
+from assay.placement.plans import Plan
+from assay.scoring.scorer import Scorer
+from assay.service.app import create_app
+from assay.service.assemble import ServeConfig, assemble
+from assay.service.gateway import Gateway
+from assay.service.instance import Instance
+from assay.service.server import running
+from assay.service.settings import ServiceSettings
+from assay.wire.genrm import GenRMConfig, GenRMEngineConfig, InstanceSpec
+
+from ..config import EngineConfig, TrainConfig
+from ..rewards.backends import RULES_KEY
+
+URL = "ASSAY_GENRM_URL"
+"""Where reward functions of the user's find the judges (``get_genrm_client``)."""
+
+_DRAIN_S = 120.0
+
+
+def rollout_engine(config: TrainConfig, plan: Plan | None) -> Engine:
+    """The engine that the policy answers with, not started.
+
+    Raises:
+        InputError: an option that it does not have.
+    """
+    engines = config.part(EngineConfig)
+    options = _options(config, engines.rollout_engine, engines.rollout_engine_options)
+    claim = None if plan is None else plan.claims.get("rollout")
+    if engines.rollout_engine == "embedded" and (claim is None or len(claim.engines) <= 1):
+        return _embedded(config, options)
+    spec = InstanceSpec(
+        route_key="rollout",
+        model_path=config.hf_checkpoint,
+        num_gpus=0 if claim is None else len(claim.gpus),
+        num_gpus_per_engine=config.rollout_num_gpus_per_engine,
+        engine=_engine_config(config),
+        sampling=SamplingParams(),
+    )
+    first = claim.gpus[0] if claim is not None and claim.gpus else 0
+    return instance_engine(spec, engines.rollout_engine, options, first_gpu=first, processes=False, pool=PoolConfig())
+
+
+class JudgeOnDuty:
+    """``residency.Resident``: an instance of the judge service, which drains before it sleeps and is proved on waking."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._instance = instance
+
+    async def sleep(self, tags: frozenset[Tag]) -> int:
+        return await self._instance.offload(tags, Deadline.after(_DRAIN_S))
+
+    async def wake(self, tags: frozenset[Tag]) -> int:
+        return await self._instance.onload(tags)
+
+
+@asynccontextmanager
+async def judge_service(config: TrainConfig) -> AsyncGenerator[tuple[dict[str, Scorer], dict[str, JudgeOnDuty]]]:
+    """The judges that the flags declare, behind the service's routes; gives scorers and residents by route key.
+
+    While it runs, ``ASSAY_GENRM_URL`` names it, so that reward functions of the user's reach it.
+
+    Raises:
+        StartError, InputError: a judge could not be started.
+    """
+    engines = config.part(EngineConfig)
+    hub = assemble(
+        ServeConfig(
+            genrm=config.part(GenRMConfig),
+            engine=engines.genrm_engine,
+            engine_options=_options(config, engines.genrm_engine, engines.genrm_engine_options),
+            policy={"reask": config.judge_reask},  # type: ignore[arg-type]
+        )
+    )
+    settings = ServiceSettings(port=0)
+    app = create_app(hub, settings)
+    before = os.environ.get(URL)
+    async with running(app, settings) as url:
+        os.environ[URL] = url
+        gateway: Gateway = app.state.gateway
+        scorers = dict(hub.instances) | ({} if hub.rules is None else {RULES_KEY: hub.rules})
+        try:
+            yield scorers, {key: JudgeOnDuty(instance) for key, instance in gateway.instances.items()}
+        finally:
+            if before is None:
+                del os.environ[URL]
+            else:
+                os.environ[URL] = before
+
+
+def _embedded(config: TrainConfig, options: Mapping[str, Any]) -> Engine:
+    from assay.engines.embedded.config import EmbeddedConfig
+    from assay.engines.embedded.engine import EmbeddedEngine
+
+    places = config.rollout_batch_size * config.n_samples_per_prompt
+    said = {
+        "model": config.hf_checkpoint,
+        "batch_invariant": config.batch_invariant,
+        "max_batch": min(256, max(32, places)),
+        "max_queue": max(1024, 2 * places),
+        "trust_remote_code": config.trust_remote_code,
+        "dtype": config.dtype,
+        "device": config.device,
+        **options,
+    }
+    return EmbeddedEngine(EmbeddedConfig(**said))
+
+
+def _engine_config(config: TrainConfig) -> GenRMEngineConfig:
+    share = config.sglang_mem_fraction_static
+    return GenRMEngineConfig() if share is None else GenRMEngineConfig(mem_fraction_static=share)
+
+
+def _options(config: TrainConfig, kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    python = {"python": config.sglang_python} if kind == "sglang" and config.sglang_python else {}
+    return {**python, **options}
