@@ -125,6 +125,7 @@ def build(folder: Path, *, steps: int, ahead: int | None = None, load: Path | No
 def play(run: Run) -> list[Stepped]:
     async def go() -> None:
         await run.engine.start()
+        await run.loop.parts.publisher.publish()
         try:
             await run.loop.run()
         finally:

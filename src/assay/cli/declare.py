@@ -13,7 +13,9 @@ from importlib import import_module
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
+import click
 import typer
+from click.core import ParameterSource
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic.fields import FieldInfo
 from rich.markup import escape
@@ -65,7 +67,8 @@ def verb(kind: type[BaseModel], run: str) -> Callable[..., None]:
 
     def command(**values: Any) -> None:
         module, _, function = run.partition(":")
-        values |= {name: _object(name, values[name]) for name in objects if isinstance(values[name], str)}
+        values = _given(values)
+        values |= {name: _object(name, values[name]) for name in objects if isinstance(values.get(name), str)}
         values = {name: value for name, value in values.items() if name not in objects or value is not None}
         vars(import_module(f".{module}", __package__))[function](checked(kind, **values))
 
@@ -74,6 +77,15 @@ def verb(kind: type[BaseModel], run: str) -> Callable[..., None]:
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = kind.__doc__
     return command
+
+
+def _given(values: dict[str, Any]) -> dict[str, Any]:
+    """What the user said; the rest are defaults, which the configuration knows, and a recipe may say something else."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return values
+    default = ParameterSource.DEFAULT
+    return {name: value for name, value in values.items() if context.get_parameter_source(name) is not default}
 
 
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:

@@ -1,7 +1,8 @@
 """The ``assay`` command: one verb a file, put together here. Errors of the user become one line and an exit code.
 
 Exit codes: 0 done (failed judgments are results, not errors) · 1 done, but some input was skipped, each named ·
-2 wrong input or usage · 3 something could not be started · 4 a result could not be written · 130 stopped by Ctrl-C.
+2 wrong input or usage · 3 something could not be started · 4 a result could not be written ·
+5 a training run must not go on · 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from .parse import ParseFlags
 from .plan import PlanFlags
 from .principles import PrinciplesFlags
 from .serve import ServeFlags
+from .train import TrainFlags
 from .view import ViewFlags
 
 app = typer.Typer(
@@ -37,6 +39,7 @@ app.command("principles")(verb(PrinciplesFlags, "principles_run:write_principles
 app.command("parse")(verb(ParseFlags, "parse:parse"))
 app.command("plan")(verb(PlanFlags, "planning:plan_run"))
 app.command("view")(verb(ViewFlags, "viewing:view_run"))
+app.command("train")(verb(TrainFlags, "training:train_run"))
 app.command("demo")(verb(DemoFlags, "demo_run:run_demo"))
 
 

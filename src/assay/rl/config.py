@@ -17,7 +17,6 @@ from assay.training.config import TrainerConfig
 
 from .algorithm import AlgorithmConfig
 from .evaluation import EvalConfig
-from .monitor.config import MonitorConfig
 from .prompts import DataConfig
 from .record import RecordConfig
 from .rewards.config import RewardConfig
@@ -64,7 +63,6 @@ PARTS: tuple[type[Config], ...] = (
     AlgorithmConfig,
     TrainerConfig,
     EvalConfig,
-    MonitorConfig,
     TrackingConfig,
     RecordConfig,
     EngineConfig,
@@ -81,7 +79,6 @@ class TrainConfig(
     EngineConfig,
     PlacementFlags,
     EvalConfig,
-    MonitorConfig,
     TrackingConfig,
     RecordConfig,
     RunConfig,

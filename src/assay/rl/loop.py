@@ -88,6 +88,7 @@ class Loop:
         self.parts = parts
         self.config = config
         self.memory = memory
+        self.observers: tuple[Observer, ...] = tuple(parts.observers)
         self._before: Json = None
         """The state of the source before the step that is made: a step that ends without an update is made again."""
         self._work: dict[PhaseKind, Callable[[_Step], Awaitable[None]]] = {
@@ -98,13 +99,12 @@ class Loop:
         }
 
     async def run(self) -> None:
-        """Make the steps that are left.
+        """Make the steps that are left; the rollout engines have the policy's weights.
 
         Raises:
             TrainingStopped: the run must not go on; its state is saved where there is a place for it.
             AssayError: a part failed; the last checkpoint is untouched.
         """
-        await self.parts.publisher.publish()
         try:
             while self.memory.step < self.config.num_rollout:
                 self._before = self.parts.source.state()
@@ -187,6 +187,6 @@ class Loop:
             weight_version=self.parts.policy.weight_version,
             metrics=step.metrics,
         )
-        for observer in self.parts.observers:
+        for observer in self.observers:
             step.metrics |= await observer.after(stepped)
         return stepped

@@ -13,6 +13,7 @@ from assay.engines.base import Engine, Tag
 from assay.engines.instances import instance_engine
 from assay.engines.pool.config import PoolConfig
 from assay.placement.plans import Plan
+from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 from assay.service.app import create_app
 from assay.service.assemble import ServeConfig, assemble
@@ -55,7 +56,7 @@ def rollout_engine(config: TrainConfig, plan: Plan | None) -> Engine:
 
 
 class JudgeOnDuty:
-    """``residency.Resident``: an instance of the judge service, which drains before it sleeps and is proved on waking."""
+    """``residency.Resident``: an instance of the judge service; it drains before it sleeps, and proves itself awake."""
 
     def __init__(self, instance: Instance) -> None:
         self._instance = instance
@@ -82,7 +83,7 @@ async def judge_service(config: TrainConfig) -> AsyncGenerator[tuple[dict[str, S
             genrm=config.part(GenRMConfig),
             engine=engines.genrm_engine,
             engine_options=_options(config, engines.genrm_engine, engines.genrm_engine_options),
-            policy={"reask": config.judge_reask},  # type: ignore[arg-type]
+            policy=ScoringPolicy(reask=config.judge_reask),
         )
     )
     settings = ServiceSettings(port=0)
@@ -106,7 +107,7 @@ def _embedded(config: TrainConfig, options: Mapping[str, Any]) -> Engine:
     from assay.engines.embedded.engine import EmbeddedEngine
 
     places = config.rollout_batch_size * config.n_samples_per_prompt
-    said = {
+    said: dict[str, Any] = {
         "model": config.hf_checkpoint,
         "batch_invariant": config.batch_invariant,
         "max_batch": min(256, max(32, places)),

@@ -1,0 +1,137 @@
+"""A whole training run: from its settings to its last checkpoint, in a folder that says everything about it.
+
+The same command again goes on where the last one stopped, also after kill -9; with other settings it is refused. Owns
+the folder and the order of events. Does not own the parts (``local``, ``cluster``), nor what is shown of it (``cli``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.core.errors import InputError, OutputError
+from assay.placement import Plan, dump_plan, parse_cluster, place
+
+from .config import TrainConfig
+from .stepped import Observer
+from .tracking.tracking import catch_up
+
+CONFIG, PLAN, CHECKPOINTS = "config.json", "plan.json", "checkpoints"
+
+_MAY_CHANGE = frozenset({"num_rollout", "load", "tracker", "tracker_run", "save_interval", "keep_checkpoints"})
+"""Settings under which the steps that were made are the same steps."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RunResult:
+    """What came of it, filled while it goes."""
+
+    run_dir: Path
+    first_step: int = 0
+    steps: int = 0
+    baseline: Mapping[str, float] = field(default_factory=dict[str, float])
+    last: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+def make_plan(config: TrainConfig) -> Plan | None:
+    """Who has which GPUs; None: everything in this process, with nothing to share.
+
+    Raises:
+        InputError: the layout is illegal, or the cluster that it needs is not said.
+    """
+    if config.resource is None:
+        if config.colocate or config.fully_async or config.ray:
+            raise InputError("--colocate, --fully-async and --ray place roles on GPUs: say --resource as well")
+        return None
+    if config.cluster is None:
+        raise InputError("--resource places roles on GPUs: say which there are, e.g. --cluster 1x8xH200")
+    return place(config, parse_cluster(config.cluster))
+
+
+async def train(config: TrainConfig, result: RunResult, observers: Sequence[Observer] = ()) -> None:
+    """Train; ``result`` is up to date whenever this ends.
+
+    Args:
+        observers: look at every step after those of the run itself.
+
+    Raises:
+        InputError, StartError: it cannot begin; nothing was trained.
+        TrainingStopped: it must not go on; a checkpoint is saved.
+        OutputError: a result could not be written; the last checkpoint is untouched.
+    """
+    plan = make_plan(config)
+    config = prepared(config)
+    if plan is not None:
+        _write(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
+    from .local.build import local_run
+
+    async with local_run(config, plan) as run:
+        memory = run.loop.memory
+        result.first_step = result.steps = memory.step
+        run.record.resume(memory.step)
+        run.loop.observers += (_Noted(result), *observers)
+        await run.loop.parts.publisher.publish()
+        await catch_up(run.tracking, memory.step, memory.pending, [run.evaluation])
+        if memory.step == 0:
+            result.baseline = await run.evaluation.baseline()
+            if result.baseline:
+                await run.tracking.write(-1, result.baseline)
+        await run.loop.run()
+
+
+def prepared(config: TrainConfig) -> TrainConfig:
+    """The settings, with the checkpoint to go on from, and the run's folder with the settings in it.
+
+    Raises:
+        InputError: the folder holds another run. OutputError: it cannot be written.
+    """
+    told = json.loads(config.model_dump_json())
+    path = config.run_dir / CONFIG
+    if path.exists():
+        _check_same(path, told)
+    _write(path, json.dumps(told, indent=1, sort_keys=True))
+    checkpoints = Path(config.save) if config.save else config.run_dir / CHECKPOINTS
+    if config.load is None and any(checkpoints.glob("*/")):
+        return config.model_copy(update={"load": str(checkpoints)})
+    return config
+
+
+def _check_same(path: Path, told: Mapping[str, Any]) -> None:
+    try:
+        before = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise InputError(f"{str(path)!r} is not the settings of a run: {error}; name another --run-dir") from error
+    changed = [name for name in told if name not in _MAY_CHANGE and before.get(name) != told[name]]
+    if changed:
+        name = changed[0]
+        raise InputError(
+            f"{str(path.parent)!r} holds a run with {name}={before.get(name)!r} instead of {told[name]!r}"
+            + (f" (and {len(changed) - 1} more differences)" if len(changed) > 1 else "")
+            + ": give the same settings to go on with it, or name another --run-dir"
+        )
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        part.write_text(text, "utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise OutputError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+
+
+class _Noted:
+    """Keeps the result up to date."""
+
+    def __init__(self, result: RunResult) -> None:
+        self._result = result
+
+    async def after(self, stepped: Any) -> Mapping[str, float]:
+        self._result.steps, self._result.last = stepped.step + 1, stepped.metrics
+        return {}
+
+    async def close(self) -> None: ...
