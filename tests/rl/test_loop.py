@@ -75,7 +75,9 @@ class Run:
     engine: EmbeddedEngine
 
 
-def build(folder: Path, *, steps: int, ahead: int | None = None, load: Path | None = None, save: Path | None = None) -> Run:
+def build(
+    folder: Path, *, steps: int, ahead: int | None = None, load: Path | None = None, save: Path | None = None
+) -> Run:
     rollout = RolloutConfig(
         num_rollout=steps, rollout_batch_size=4, n_samples_per_prompt=6, rollout_max_response_len=4, rollout_seed=3
     )

@@ -70,7 +70,7 @@ PARTS: tuple[type[Config], ...] = (
 )
 
 
-class TrainConfig(
+class TrainConfig(  # pyright: ignore[reportIncompatibleVariableOverride]  # rm_type is any name to the planner
     DataConfig,
     RolloutConfig,
     RewardConfig,

@@ -24,7 +24,7 @@ class TrackingConfig(Config):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        named = self._named()
+        named = self._names()
         unknown = [name for name in named if name not in (*KNOWN, "none", "auto")]
         if unknown or not named:
             raise ValueError(f"tracker {self.tracker!r}: choose from {', '.join(KNOWN)}, none and auto")
@@ -35,12 +35,12 @@ class TrackingConfig(Config):
     @property
     def automatic(self) -> bool:
         """Whether trackio is used if it is there, and not missed if it is not."""
-        return self._named() == ["auto"]
+        return self._names() == ["auto"]
 
     @property
     def trackers(self) -> tuple[TrackerName, ...]:
         """The trackers that were asked for by name."""
-        return tuple(name for name in KNOWN if name in self._named())
+        return tuple(name for name in KNOWN if name in self._names())
 
-    def _named(self) -> list[str]:
+    def _names(self) -> list[str]:
         return list(dict.fromkeys(name.strip() for name in self.tracker.split(",") if name.strip()))
