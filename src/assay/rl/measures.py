@@ -14,6 +14,7 @@ from assay.training.batch import StepMetrics
 
 from .advantages.summary import summarise
 from .assemble import Assembled
+from .length_bias import length_correlation
 from .ports import RolloutBatch
 from .residency import Moved
 from .rewards.policy import failure_rate
@@ -30,6 +31,9 @@ def of_batch(batch: RolloutBatch, assembled: Assembled) -> dict[str, float]:
     values = [s.reward.value for s in samples if s.reward is not None and s.reward.value is not None]
     if values:
         found |= {"reward/mean": statistics.fmean(values), "reward/std": statistics.pstdev(values)}
+    bias = length_correlation(batch.groups)
+    if bias is not None:
+        found["reward/length_correlation"] = bias
     rate = failure_rate(batch.groups)
     if rate is not None:
         found["reward/failed"] = rate

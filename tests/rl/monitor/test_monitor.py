@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import Any, Literal
@@ -71,8 +71,10 @@ def _verifier(text: str) -> str:
     return "1" if text.count("apple") > 1 else "0"
 
 
-def _look(monitor: Monitor, step: int = 0, groups: Sequence[Any] = ()) -> dict[str, float]:
-    found = dict(asyncio.run(monitor.after(stepped(step, groups))))
+def _look(
+    monitor: Monitor, step: int = 0, groups: Sequence[Any] = (), metrics: Mapping[str, float] | None = None
+) -> dict[str, float]:
+    found = dict(asyncio.run(monitor.after(stepped(step, groups, metrics))))
     return {name: value for name, value in found.items() if not name.startswith("time/")}
 
 
@@ -188,10 +190,9 @@ def test_rewards_are_compared_with_the_rule_and_with_a_second_judge() -> None:
 
 
 def test_what_costs_no_judgment_is_watched_at_every_step() -> None:
-    groups = [group(sample(0.0, length=1), sample(1.0, index=1, length=3), sample(1.0, index=2, length=3))]
     monitor = Monitor(MonitorConfig())
-    found = [_look(monitor, step, groups) for step in range(6)]
-    assert found[0] == {"monitor/length_correlation": pytest.approx(1.0), "monitor/alarms": 0.0}
+    found = [_look(monitor, step, metrics={"reward/length_correlation": 0.9}) for step in range(6)]
+    assert found[0] == {"monitor/length_correlation": 0.9, "monitor/alarms": 0.0}
     assert found[5]["monitor/alarms"] == 1.0
     assert _look(Monitor(MonitorConfig()), 0, [rewarded(1.0, 1.0)]) == {}
 

@@ -28,7 +28,7 @@ from ..sample import Sample, Status
 from ..stepped import Stepped
 from .alarms import Alarm, alarms, told
 from .config import MonitorConfig
-from .figures import agreement, consistency, fooled, length_correlation, ranking, share
+from .figures import agreement, consistency, fooled, ranking, share
 from .panel import Panel, failures
 
 log = logging.getLogger(__name__)
@@ -94,7 +94,7 @@ class Monitor:
     async def after(self, stepped: Stepped) -> Mapping[str, float]:
         begin = time.perf_counter()
         look = _Look(seed=stepped.step + 1)
-        look.found["length_correlation"] = length_correlation(stepped.groups)
+        look.found["length_correlation"] = stepped.metrics.get("reward/length_correlation")
         if self._due(stepped.step + 1):
             await self._look(look, stepped)
         found = {name: value for name, value in look.found.items() if value is not None}
