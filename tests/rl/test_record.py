@@ -3,8 +3,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import resource
-import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -128,18 +128,16 @@ def test_a_step_without_samples_leaves_the_file_that_is_there(tmp_path: Path) ->
 
 def test_a_full_disk_is_told_and_leaves_what_was_there(tmp_path: Path) -> None:
     record = _record(tmp_path, stepped(0, [rewarded(1.0)]))
-    child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
-        try:
-            from assay.rl.record import step_rows, write_samples
-
-            write_samples(record.path(0), list(step_rows(stepped(0, [rewarded(0.0, 0.0)]))))
-        except OutputError as error:
-            os._exit(42 if "--load" in str(error) else 1)
-        os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+    code = (
+        "import resource, signal, sys; from pathlib import Path; from assay.rl.record import write_samples;"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000));"
+        "write_samples(Path(sys.argv[1]), [{'step': 0, 'response': 'new'}])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(record.path(0))], capture_output=True, text=True, check=False
+    )
+    assert "OutputError: cannot write the samples" in done.stderr
+    assert "--load" in done.stderr
     assert os.listdir(record.folder) == ["step-000000.parquet"]
     assert [row["reward"] for row in _rows(record.path(0))] == [1.0]
 

@@ -2,16 +2,15 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import resource
-import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.core.errors import InputError, OutputError
+from assay.core.errors import InputError
 from assay.rl.tracking.lines import MetricLines, read_lines
 
 
@@ -46,6 +45,7 @@ def test_a_resumed_run_writes_its_steps_anew(tmp_path: Path) -> None:
     assert MetricLines(tmp_path / "new").resume(5) is None
 
 
+@settings(max_examples=30)
 @given(cut=st.integers(1, 40), step=st.integers(0, 4))
 def test_a_line_that_a_kill_cut_off_counts_as_not_written(
     tmp_path_factory: pytest.TempPathFactory, cut: int, step: int
@@ -62,18 +62,19 @@ def test_a_line_that_a_kill_cut_off_counts_as_not_written(
 
 def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     lines = _write(tmp_path, 0)
-    room = lines.path.stat().st_size + 10
-    child = os.fork()
-    if child == 0:
-        # A limit on the size of files is what a full disk is to a write: part of the line goes through.
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
-        try:
-            lines.write(1, {"reward/mean": 0.123456789})
-        except OutputError as error:
-            os._exit(42 if "--load" in str(error) else 1)
-        os._exit(2)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+    # A limit on the size of files is what a full disk is to a write: part of the line goes through.
+    code = (
+        "import resource, signal, sys; from pathlib import Path; from assay.rl.tracking.lines import MetricLines;"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); room = int(sys.argv[2]);"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (room, room));"
+        "MetricLines(Path(sys.argv[1])).write(1, {'reward/mean': 0.123456789})"
+    )
+    room = str(lines.path.stat().st_size + 10)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path), room], capture_output=True, text=True, check=False
+    )
+    assert "OutputError: cannot write" in done.stderr
+    assert "--load" in done.stderr
     assert [line["step"] for line in read_lines(lines.path)] == [0]
     _write(tmp_path, 1)
     assert [line["step"] for line in read_lines(lines.path)] == [0, 1]
