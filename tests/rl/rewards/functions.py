@@ -2,11 +2,12 @@
 
 import asyncio
 import threading
-import time
 
 from assay.client import get_genrm_client
 
 HANG = threading.Event()
+GATE = threading.Event()
+MEETING = threading.Barrier(8)
 seen_threads = []
 
 
@@ -56,9 +57,10 @@ def length(args, sample):
     return len(sample.response) / args.rollout_max_response_len
 
 
-def blocking(args, sample):
-    time.sleep(0.2)
-    return 1.0
+def all_at_once(args, sample):
+    """Returns when eight of them run and the event loop, which opens the gate, runs too."""
+    MEETING.wait(30)
+    return float(GATE.wait(30))
 
 
 def hangs(args, sample):
