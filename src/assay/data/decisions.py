@@ -24,12 +24,21 @@ def judgments(rows: Iterable[ResultRow]) -> list[ResultRow]:
 
 
 def by_judgment(rows: Iterable[ResultRow]) -> list[list[ResultRow]]:
-    """The rows of each judgment (item, candidate, judge, instance, seed), votes in order."""
-    groups: dict[Subject, list[ResultRow]] = {}
+    """The rows of each judgment (item, candidate, judge, instance, seed), votes in order.
+
+    A recording may hold the same judgment several times, each with its rows one after the other: a vote that is there
+    already begins a new one.
+    """
+    found: list[dict[int, ResultRow]] = []
+    current: dict[Subject, dict[int, ResultRow]] = {}
     for row in rows:
         key = (row.item_id, row.judge, row.judge_identity, row.instance, row.candidate, row.base_seed)
-        groups.setdefault(key, []).append(row)
-    return [sorted(group, key=lambda row: row.vote) for group in groups.values()]
+        group = current.get(key)
+        if group is None or row.vote in group:
+            group = current[key] = {}
+            found.append(group)
+        group[row.vote] = row
+    return [[group[vote] for vote in sorted(group)] for group in found]
 
 
 def to_vote(row: ResultRow) -> Vote:
@@ -53,6 +62,7 @@ def to_vote(row: ResultRow) -> Vote:
         model=row.model,
         weight_version=row.weight_version,
         meta=row.meta,
+        meta_failure=_meta_failure(row.meta_detail),
         kept=row.kept,
     )
 
@@ -69,6 +79,12 @@ def to_outcome(row: ResultRow) -> Outcome:
         mass=row.mass,
         breakdown=tuple(row.breakdown),
     )
+
+
+def _meta_failure(told: str) -> Failure | None:
+    """As ``<kind>: <detail>`` tells it."""
+    kind, _, detail = told.partition(": ")
+    return Failure(kind=FailureKind(kind), detail=detail) if told else None
 
 
 def _decided(votes: Sequence[ResultRow]) -> ResultRow:

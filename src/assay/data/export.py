@@ -16,6 +16,7 @@ from assay.core.errors import InputError, OutputError
 from assay.core.types import Item
 
 from .canonical import item_to_row
+from .decisions import judgments
 from .results import ResultRow, by_judge
 
 
@@ -41,10 +42,13 @@ class _Ranked:
     item: Item
     judge: str
     scores: tuple[float, ...]
+    choice: int | None = None
+    """Where votes had to settle a tie: what they settled on."""
 
     @property
     def best(self) -> int:
-        return self.scores.index(max(self.scores))
+        top = self.scores.index(max(self.scores))
+        return top if self.choice is None or self.scores[self.choice] < self.scores[top] else self.choice
 
     @property
     def worst(self) -> int:
@@ -52,7 +56,8 @@ class _Ranked:
 
 
 def best_of_n(results: Iterable[ResultRow], items: Iterable[Item]) -> Export:
-    """One row per item: its prompt and the candidate with the highest score; of equals the first (``tied`` lists them).
+    """One row per item: its prompt and the candidate with the highest score; of equals the one that voting settled on,
+    else the first (``tied`` lists them).
 
     Raises:
         InputError: the results come from more than one judge.
@@ -97,7 +102,7 @@ def write_jsonl(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
 
 
 def _rank(results: Iterable[ResultRow], items: Iterable[Item]) -> tuple[list[_Ranked], dict[str, int]]:
-    rows = list(results)
+    rows = judgments(results)
     judges = [name for name, _, _ in by_judge(rows)]
     if len(judges) > 1:
         raise InputError(f"the results come from several judges ({', '.join(judges)}): export those of one")
@@ -114,7 +119,8 @@ def _rank(results: Iterable[ResultRow], items: Iterable[Item]) -> tuple[list[_Ra
         if fate:
             counts[fate] += 1
         elif item and scores:
-            ranked.append(_Ranked(item=item, judge=group[0].judge, scores=scores))
+            choice = group[-1].choice if group[-1].candidate is None else None
+            ranked.append(_Ranked(item=item, judge=group[0].judge, scores=scores, choice=choice))
     return ranked, counts
 
 

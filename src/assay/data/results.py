@@ -39,6 +39,8 @@ class ResultRow:
     prompt_hash: str = ""
     model: str = ""
     weight_version: str = ""
+    parameters: int | None = None
+    """Active parameters of the model, where they are known: those that a token passes."""
     base_seed: int = 0
     """The user's own seed, that all others follow from."""
     seed: int | None = None

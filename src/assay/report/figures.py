@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .agreement import Accepting, Ranking
+from .cost import Cost
 from .intervals import Interval, Rate
 from .summary import JudgeSummary, Spread, Usage
-from .words import duration, number, percent, span
+from .voting import Settled, Voting
+from .words import duration, number, percent, power, span
 
 
 class Figure(NamedTuple):
@@ -19,14 +21,16 @@ class Figure(NamedTuple):
 
 def figures(judge: JudgeSummary) -> dict[str, Figure]:
     """Every figure by name; the same names in the same order for every judge."""
-    usage = judge.usage
     return {
         "items": Figure(number(judge.items)),
         "judgments": Figure(number(judge.judgments)),
         "verdicts": Figure(number(judge.verdicts), percent(judge.verdicts / judge.judgments)),
         **_accepting(judge.accepting),
         **_ranking(judge.ranking),
-        **_cost(usage),
+        **_settled(judge.settled),
+        **_voting(judge.voting),
+        **_usage(judge.usage),
+        **_cost(judge.cost),
         "latency p50, p95": _latency(judge.latency),
         "choice mass, median": _mass(judge.mass),
     }
@@ -65,7 +69,61 @@ def _ranking(ranked: Ranking | None) -> dict[str, Figure]:
     }
 
 
-def _cost(usage: Usage) -> dict[str, Figure]:
+def _settled(found: Settled | None) -> dict[str, Figure]:
+    """Beside "best on top", where a tie is wrong."""
+    name = "right as ties were settled"
+    return {name: Figure(percent(found.accuracy), f"ties {found.ties}, n = {number(found.n)}") if found else Figure()}
+
+
+def _voting(voting: Voting | None) -> dict[str, Figure]:
+    names = (
+        "votes per judgment",
+        "stopped early",
+        "votes dropped",
+        "ties",
+        "kept by the meta RM",
+        "best stood at place",
+    )
+    if voting is None:
+        return dict.fromkeys(names, Figure())
+    dropped = voting.dropped
+    kinds = ", ".join(f"{kind} {number(count)}" for kind, count in dropped.items())
+    places, all_places = voting.first_place, sum(voting.first_place)
+    shares = ", ".join(percent(count / all_places) for count in places) if all_places else ""
+    unweighed = f"; {number(voting.unweighed)} without a logit" if voting.unweighed else ""
+    kept = voting.kept
+    shown = (
+        Figure(number(voting.each), voting.plan),
+        _hits(voting.stopped if voting.stopped.hits else None),
+        Figure(percent(sum(dropped.values()) / voting.votes), kinds) if dropped else Figure(),
+        _hits(voting.tied if voting.tied.n else None),
+        Figure(_hits(kept).value, _hits(kept).aside + unweighed) if kept else Figure(),
+        Figure(shares, f"1 to {len(places)}, of {number(all_places)} votes") if shares else Figure(),
+    )
+    return dict(zip(names, shown, strict=True))
+
+
+def _cost(cost: Cost | None) -> dict[str, Figure]:
+    flops = cost.flops if cost else None
+    each = cost.tokens_each if cost else None
+    money = cost.money if cost else None
+    return {
+        "tokens per verdict": Figure(number(round(each, 1))) if each is not None else Figure(),
+        "FLOPs": Figure(power(flops.spent), f"prefill {power(flops.prefill)}, decode {power(flops.decode)}")
+        if flops
+        else Figure(),
+        "FLOPs saved by the prefix cache": Figure(
+            power(flops.saved), percent(flops.saved / (flops.prefill + flops.saved))
+        )
+        if flops and flops.saved
+        else Figure(),
+        "FLOPs per verdict": Figure(power(cost.flops_each)) if cost and cost.flops_each is not None else Figure(),
+        "money": Figure(f"{money:,.4g}") if money is not None else Figure(),
+        "money per verdict": Figure(f"{cost.money_each:,.4g}") if cost and cost.money_each is not None else Figure(),
+    }
+
+
+def _usage(usage: Usage) -> dict[str, Figure]:
     saved = Figure(percent(usage.saved)) if usage.saved else Figure()
     reused = f"{percent(usage.cached_tokens / usage.prompt_tokens)} reused" if usage.cached_tokens else ""
     return {

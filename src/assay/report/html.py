@@ -16,8 +16,10 @@ from typing import Any
 
 from assay.core.types import Item
 from assay.data import ResultRow
+from assay.data.decisions import judgments
 from assay.data.results import by_judge
 
+from .cost import Rates
 from .page import allow, fill, part, write_page
 from .sample import Sample, sample
 from .sections import cards, facts_line, failures, groups, scores
@@ -32,21 +34,23 @@ def write_report(
     items: Iterable[Item] = (),
     seconds: float | None = None,
     facts: Mapping[str, str] | None = None,
+    rates: Rates | None = None,
 ) -> None:
     """Write the page of a run.
 
     Args:
         path: the file to write; its folder is made.
-        rows: the judgments, of one judge or several.
+        rows: the votes, of one judge or several.
         title: what the run is called.
         items: what was judged, so that the page can show questions, answers and references beside the verdicts.
         seconds: how long the judging took.
         facts: further facts of the run for the head of the page.
+        rates: what to reckon cost with.
 
     Raises:
         OutputError: the file cannot be written.
     """
-    page = report_page(list(rows), title=title, items=items, seconds=seconds, facts=facts)
+    page = report_page(list(rows), title=title, items=items, seconds=seconds, facts=facts, rates=rates)
     write_page(path, page)
 
 
@@ -57,10 +61,11 @@ def report_page(
     items: Iterable[Item] = (),
     seconds: float | None = None,
     facts: Mapping[str, str] | None = None,
+    rates: Rates | None = None,
 ) -> str:
     """The page as text."""
-    summary = summarise(rows, seconds=seconds)
-    by = list(by_judge(rows).values())
+    summary = summarise(rows, seconds=seconds, rates=rates)
+    by = [judgments(group) for group in by_judge(rows).values()]
     keys = list(dict.fromkeys(key for judge in summary.judges for key in judge.groups))
     shown = sample(by, items, keys)
     style, script = part("page.css"), part("page.js")

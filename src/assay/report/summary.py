@@ -1,4 +1,7 @@
-"""``summarise``: result rows -> the figures that tables and pages show. Pure; no clock, no file, no rendering."""
+"""``summarise``: result rows -> the figures that tables and pages show. Pure; no clock, no file, no rendering.
+
+Whatever speaks of verdicts, failures and agreement counts judgments; whatever speaks of cost and latency counts votes.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,12 @@ from typing import Any
 
 from assay.core.stats import percentile
 from assay.data import ResultRow
+from assay.data.decisions import judgments
 from assay.data.results import by_judge
 
 from .agreement import Accepting, Ranking, of_grouped, of_ranked, of_single
+from .cost import Cost, Rates, cost_of
+from .voting import Settled, Voting, settled, voting_of
 
 MOST_VALUES = 24
 """A metadata key with more different values than this is an id of some kind, not a group."""
@@ -20,10 +26,10 @@ MOST_KEYS = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What the judgments cost. ``saved``: the share of judgments that the cache, or an equal one in
-    flight, answered; a failure saves nothing."""
+    """What the votes cost. ``saved``: the share of votes that the cache, or an equal one in flight, answered; a failure
+    saves nothing."""
 
-    judgments: int
+    votes: int
     calls: int
     cached: int
     reasks: int
@@ -33,7 +39,7 @@ class Usage:
 
     @property
     def saved(self) -> float | None:
-        return self.cached / self.judgments if self.judgments else None
+        return self.cached / self.votes if self.votes else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +78,8 @@ class JudgeSummary:
     """Everything about one judge. ``failures`` and ``flags`` are counts, the most frequent first.
 
     ``ranking``: over items judged as a whole, or put together again out of judgments of single candidates.
-    ``latency``: over judgments that were really asked; those from the cache take no time and say nothing.
+    ``settled``: what decisions are worth under their tie policy, beside ``ranking``, where a tie is wrong.
+    ``latency``: over votes that were really asked; those from the cache take no time and say nothing.
     ``groups``: per metadata key, the groups by size.
     """
 
@@ -87,7 +94,10 @@ class JudgeSummary:
     flags: Mapping[str, int]
     accepting: Accepting | None
     ranking: Ranking | None
+    settled: Settled | None
+    voting: Voting | None
     usage: Usage
+    cost: Cost | None
     latency: Spread | None
     mass: Spread | None
     groups: Mapping[str, tuple[Group, ...]]
@@ -110,27 +120,37 @@ class Summary:
     speed: Speed | None
 
 
-def summarise(rows: Iterable[ResultRow], *, seconds: float | None = None, judged: int | None = None) -> Summary:
+def summarise(
+    rows: Iterable[ResultRow],
+    *,
+    seconds: float | None = None,
+    judged: int | None = None,
+    rates: Rates | None = None,
+) -> Summary:
     """The summary of a run.
 
     Args:
-        rows: the judgments, of one judge or several.
+        rows: the votes, of one judge or several.
         seconds: how long the judging took, on the wall; without it nothing is said about speed.
-        judged: how many of the rows were made in these seconds (a resumed run has older ones); the newest ones count.
+        judged: how many judgments were made in these seconds (a resumed run has older ones); the newest ones count.
+        rates: what to reckon cost with.
     """
     every = list(rows)
+    made = judgments(every)
     times = [row.time for row in every if row.time is not None]
     return Summary(
-        judges=tuple(_judge(model, group) for (_, _, model), group in by_judge(every).items()),
+        judges=tuple(_judge(model, group, rates) for (_, _, model), group in by_judge(every).items()),
         items=len({row.item_id for row in every}),
-        judgments=len(every),
+        judgments=len(made),
         first=min(times, default=None),
         last=max(times, default=None),
-        speed=_speed(every, seconds, judged),
+        speed=_speed(made, seconds, judged),
     )
 
 
-def _judge(model: str, rows: Sequence[ResultRow]) -> JudgeSummary:
+def _judge(model: str, votes: Sequence[ResultRow], rates: Rates | None) -> JudgeSummary:
+    rows = judgments(votes)
+    verdicts = sum(row.ok for row in rows)
     failures = Counter(row.outcome for row in rows if not row.ok)
     flags = Counter(flag for row in rows for flag in row.flags)
     return JudgeSummary(
@@ -140,21 +160,24 @@ def _judge(model: str, rows: Sequence[ResultRow]) -> JudgeSummary:
         weight_version=", ".join(dict.fromkeys(row.weight_version for row in rows if row.weight_version)),
         items=len({row.item_id for row in rows}),
         judgments=len(rows),
-        verdicts=sum(row.ok for row in rows),
+        verdicts=verdicts,
         failures=dict(failures.most_common()),
         flags=dict(flags.most_common()),
         accepting=of_single(rows),
         ranking=of_ranked(rows) or of_grouped(rows),
-        usage=_usage(rows),
-        latency=_spread([row.latency_s for row in rows if not row.cached]),
-        mass=_spread([row.mass for row in rows if row.mass is not None]),
+        settled=settled(rows),
+        voting=voting_of(votes),
+        usage=_usage(votes),
+        cost=cost_of(votes, verdicts, rates),
+        latency=_spread([row.latency_s for row in votes if not row.cached]),
+        mass=_spread([row.mass for row in votes if row.mass is not None]),
         groups=_groups(rows),
     )
 
 
 def _usage(rows: Sequence[ResultRow]) -> Usage:
     return Usage(
-        judgments=len(rows),
+        votes=len(rows),
         calls=sum(row.calls for row in rows),
         cached=sum(row.cached for row in rows),
         reasks=sum(row.reasks for row in rows),

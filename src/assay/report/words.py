@@ -97,6 +97,11 @@ def number(value: float) -> str:
     return f"{value:,.3g}" if abs(value) < 100 else f"{value:,.0f}"
 
 
+def power(value: float) -> str:
+    """A large count: ``1.23e+15``; below a million as ``number`` writes it."""
+    return number(value) if value < 1e6 else f"{value:.3g}"
+
+
 def duration(seconds: float) -> str:
     """``430 ms``, ``2.31 s``, ``3 min 20 s``, ``2 h 5 min``."""
     if seconds < 1:

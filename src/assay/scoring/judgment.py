@@ -15,6 +15,7 @@ class Judgment:
     ``outcome``: of the whole item. ``decisions``: what the votes about each candidate (None = about all of them
     together) come to. ``voting``: the vote plan as JSON, with the way in which votes were reduced; empty for a plain
     judgment, which is one vote. ``sampling``: what was asked of the engine, as far as that is known here.
+    ``parameters``: active ones of the model (``EngineInfo``), where known.
     """
 
     item: Item
@@ -25,6 +26,7 @@ class Judgment:
     decisions: Mapping[int | None, Outcome] = field(default_factory=dict[int | None, Outcome])
     voting: Mapping[str, Json] = field(default_factory=dict[str, Json])
     sampling: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    parameters: int | None = None
 
     @property
     def ok(self) -> bool:

@@ -44,6 +44,7 @@ class RemoteScorer:
     def __init__(self, client: GenRMClient, *, route_key: str | None = None) -> None:
         self._client = client
         self._route_key = route_key
+        self._parameters: int | None = None
 
     async def start(self, plan: VotePlan | None = None) -> RunFacts:  # noqa: ARG002
         """Check that the service is there and ready.
@@ -60,6 +61,7 @@ class RemoteScorer:
             reason = health.error or health.state
             raise StartError(f"the judge service at {self._client.base_url} is unhealthy: {reason}")
         named = (metrics.get("instances") or {}).get(self._route_key or "", metrics)
+        self._parameters = named.get("parameters")
         return RunFacts(model=str(named.get("model_path", "")), weight_version=str(named.get("weight_version", "")))
 
     async def close(self) -> None:
@@ -145,6 +147,7 @@ class RemoteScorer:
             votes=tuple(replace(vote, latency_s=seconds) for vote in votes),
             decisions=_decisions(votes, ballot, task.seed),
             voting={} if ballot is None else ballot.told,
+            parameters=None if judge.rule else self._parameters,
         )
 
 

@@ -237,6 +237,7 @@ class Scorer:
             decisions=decisions,
             voting={} if ballot is None else ballot.told,
             sampling=said(task.sampling),
+            parameters=self.engine.info.parameters,
         )
         if self.recorder is not None:
             for row in vote_rows(judgment, instance=self.instance, base_seed=task.seed):

@@ -79,6 +79,7 @@ def instance_metrics(instance: Instance, health: EngineHealth, report: PoolRepor
         "model": info.model,
         "weight_version": info.weight_version,
         "context_len": info.context_len,
+        "parameters": info.parameters,
         "state": instance.state,
         "in_flight": instance.admission.running,
         "queued": instance.admission.waiting,

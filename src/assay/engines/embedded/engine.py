@@ -51,6 +51,7 @@ class EmbeddedEngine:
             context_len=loaded.context_len if loaded else self.config.max_context_len,
             batch_invariant=self.config.batch_invariant,
             num_gpus=int(loaded is not None and loaded.device.type == "cuda"),
+            parameters=loaded.parameters if loaded else None,
         )
 
     async def start(self) -> None:

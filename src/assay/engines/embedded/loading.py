@@ -12,6 +12,8 @@ import torch
 
 from assay.core.errors import InputError, StartError
 
+from ..parameters import active_parameters
+from ..sglang.model import tensor_shapes
 from .config import EmbeddedConfig, Placement
 from .forward import Runner
 from .kv import KvShape
@@ -38,6 +40,8 @@ class Loaded:
     end_ids: frozenset[int]
     tokenizer: Any
     runner: Runner | None
+    parameters: int | None
+    """Active ones."""
     parked: Any = None
     """The model in main memory, while its weights are off CUDA."""
     on_disk: bool = True
@@ -93,6 +97,7 @@ def load(config: EmbeddedConfig) -> Loaded:
         end_ids=_end_ids(model, tokenizer),
         tokenizer=tokenizer,
         runner=runner,
+        parameters=active_parameters(model.config.to_dict(), tensor_shapes(path)),
     )
 
 

@@ -61,6 +61,8 @@ class OpenAIConfig(Config):
     """Names the weights in records and cache keys; change it when the server's weights change under one name."""
     batch_invariant: bool = False
     """Set it only for a server that runs in a deterministic mode."""
+    parameters: int | None = Field(default=None, ge=1)
+    """Active parameters of the model, for the account of cost; a server does not say them."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
     """Further keys of every request body, e.g. ``{"return_token_ids": true}`` for vLLM."""
 

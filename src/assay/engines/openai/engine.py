@@ -47,6 +47,7 @@ class OpenAIEngine:
             capabilities=_capabilities(self._config),
             context_len=self._context_len,
             batch_invariant=self._config.batch_invariant,
+            parameters=self._config.parameters,
         )
 
     async def start(self) -> None:

@@ -250,6 +250,7 @@ class PoolEngine:
             batch_invariant=lead.batch_invariant,
             num_gpus=sum(info.num_gpus for info in infos),
             num_engines=len(infos),
+            parameters=lead.parameters,
         )
 
     def _detail(self) -> dict[str, Json]:

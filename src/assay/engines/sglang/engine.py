@@ -84,6 +84,7 @@ class SGLangEngine:
             context_len=running.facts.context_len if running is not None else config.max_context_len,
             batch_invariant=config.deterministic,
             num_gpus=config.num_gpus,
+            parameters=running.facts.files.parameters if running is not None else None,
         )
 
     async def start(self) -> None:

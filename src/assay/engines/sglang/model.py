@@ -17,6 +17,7 @@ from assay.core.errors import GenerationError, InputError
 from assay.core.types import FailureKind
 
 from ..embedded.weights import weight_files
+from ..parameters import active_parameters
 
 _MOST_HEADER = 100 << 20
 _SHAPING = (
@@ -47,6 +48,7 @@ class ModelFiles:
 
     ``poison``: texts that the tokenizer turns into ids beyond the vocabulary. Most models have none; a model whose
     tokenizer got a token more than its embedding has one, and a candidate answer that contains it would end the server.
+    ``parameters``: active ones, where the files say.
     """
 
     path: Path
@@ -55,6 +57,7 @@ class ModelFiles:
     max_positions: int | None
     weight_bytes: int
     poison: tuple[str, ...]
+    parameters: int | None = None
 
     def check_ids(self, ids: Sequence[int]) -> None:
         """Raises GenerationError (bad_request) for ids that the server would not survive, or none at all."""
@@ -93,6 +96,7 @@ def read_model(path: Path) -> ModelFiles:
         max_positions=positions if isinstance(positions, int) and not _stretched(inner) else None,
         weight_bytes=sum(file.stat().st_size for file in weight_files(path)),
         poison=_poison(path, vocab_size),
+        parameters=active_parameters(config, tensor_shapes(path)),
     )
 
 
