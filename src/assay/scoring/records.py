@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pyarrow as pa
@@ -53,6 +53,7 @@ def vote_rows(judgment: Judgment, *, instance: str = "", base_seed: int = 0) -> 
         "instance": instance,
         "judge": judgment.judge,
         "judge_identity": judgment.judge_identity,
+        "parameters": judgment.parameters,
         "base_seed": base_seed,
         "sampling": dict(judgment.sampling),
         "voting": dict(judgment.voting),
@@ -86,9 +87,51 @@ def said(sampling: SamplingParams) -> dict[str, Any]:
     return {name: value for name, value in asdict(sampling).items() if value is not None}
 
 
-def _vote(vote: Vote, item: Item) -> dict[str, Any]:
-    outcome, draw = vote.outcome, vote.draw
+def decided_anew(rows: Sequence[ResultRow], judgment: Judgment) -> list[ResultRow]:
+    """The rows of recorded votes with what ``judgment`` makes of them: read, kept and decided anew, all else as it was.
+
+    Args:
+        rows: of the votes of the judgment, in their order; those that it has no vote for are left out.
+    """
+    made = {vote.draw.vote: vote for vote in judgment.votes}
+    (outcome,) = judgment.decisions.values()
+    decision = decision_json(outcome) if judgment.voting else {}
+    return [
+        replace(
+            row,
+            judge=judgment.judge,
+            judge_identity=judgment.judge_identity,
+            voting=judgment.voting,
+            drawn=len(made),
+            decision=decision,
+            **_said(made[row.vote]),
+        )
+        for row in rows
+        if row.vote in made
+    ]
+
+
+def _said(vote: Vote) -> dict[str, Any]:
+    """What the judge said, in the words of a row, and what became of it."""
+    outcome = vote.outcome
     verdict = outcome if isinstance(outcome, Verdict) else None
+    return {
+        "text": outcome.text,
+        "outcome": str(outcome.kind) if isinstance(outcome, Failure) else VERDICT,
+        "detail": outcome.detail if isinstance(outcome, Failure) else "",
+        "flags": () if verdict is None else verdict.flags,
+        "scores": None if verdict is None else verdict.scores,
+        "choice": None if verdict is None else verdict.choice,
+        "mass": None if verdict is None else verdict.mass,
+        "breakdown": () if verdict is None else verdict.breakdown,
+        "kept": vote.kept,
+        "meta": vote.meta,
+        "meta_detail": "" if vote.meta_failure is None else f"{vote.meta_failure.kind}: {vote.meta_failure.detail}",
+    }
+
+
+def _vote(vote: Vote, item: Item) -> dict[str, Any]:
+    draw = vote.draw
     own = item if vote.candidate is None or item.n == 1 else item.only(vote.candidate)
     return {
         "candidate": vote.candidate,
@@ -100,13 +143,7 @@ def _vote(vote: Vote, item: Item) -> dict[str, Any]:
         "seed": draw.seed,
         "order": draw.order,
         "prompt": vote.prompt,
-        "text": outcome.text,
-        "outcome": str(outcome.kind) if isinstance(outcome, Failure) else VERDICT,
-        "detail": outcome.detail if isinstance(outcome, Failure) else "",
-        "flags": () if verdict is None else verdict.flags,
-        "scores": None if verdict is None else verdict.scores,
-        "choice": None if verdict is None else verdict.choice,
-        "mass": None if verdict is None else verdict.mass,
+        **_said(vote),
         "gold": own.gold,
         "n": own.n,
         "calls": vote.usage.calls,
@@ -117,10 +154,6 @@ def _vote(vote: Vote, item: Item) -> dict[str, Any]:
         "cached": vote.cached,
         "reasks": vote.reasks,
         "completions": tuple(completions_to_json(vote.completions)),
-        "kept": vote.kept,
-        "meta": vote.meta,
-        "meta_detail": "" if vote.meta_failure is None else f"{vote.meta_failure.kind}: {vote.meta_failure.detail}",
-        "breakdown": () if verdict is None else verdict.breakdown,
     }
 
 

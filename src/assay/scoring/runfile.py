@@ -128,6 +128,15 @@ class RunFile:
         self._journal = None
         self._unlock()
 
+    def replace(self, rows: Iterable[ResultRow]) -> None:
+        """Make ``rows`` all that there is, and close."""
+        if self._journal is not None:
+            self._journal.close()
+            self._journal = None
+        seal(map(row_to_json, rows), self.path, self._header, COLUMNS)
+        self._journal_path.unlink(missing_ok=True)
+        self._unlock()
+
     def _unlock(self) -> None:
         if not self._lock.closed:
             self._lock.close()
@@ -180,6 +189,16 @@ class RunFile:
                 f"{str(path)!r} holds {_difference(header, self._header)}. "
                 "Name another output, or pass --fresh to start over."
             )
+
+
+def write_run(path: Path, header: RunHeader, rows: Iterable[ResultRow], *, fresh: bool = False) -> None:
+    """A whole run at once, all or nothing. It replaces the same run, and with ``fresh`` any run that is there.
+
+    Raises:
+        InputError, OutputError: as ``RunFile``.
+    """
+    with RunFile(path, header, fresh=fresh) as file:
+        file.replace(rows)
 
 
 def _lock_path(path: Path) -> Path:

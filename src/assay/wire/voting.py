@@ -12,9 +12,9 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from assay.core.errors import InputError
 from assay.core.types import Reduce
 from assay.voting.plan import Orders, Ties, VotePlan
-from assay.voting.spoken import parse_stop, plan_to_json
+from assay.voting.spoken import plan_from_json, plan_to_json
 
-_PLAIN = ("k", "orders", "reduce", "ties", "min_valid", "meta", "k_meta", "wave")
+_OPTIONS = ("k", "orders", "reduce", "ties", "min_valid", "meta", "k_meta", "stop", "wave")
 
 
 class VotingFields(BaseModel):
@@ -64,10 +64,20 @@ class VotingFields(BaseModel):
         Raises:
             InputError: options that do not go together.
         """
-        said = {name: getattr(self, name) for name in _PLAIN if getattr(self, name) is not None}
-        if self.stop is not None:
-            said["stop"] = parse_stop(self.stop)
-        return VotePlan(**said) if said else None
+        said = self.said()
+        return plan_from_json(said) if said else None
+
+    def said(self) -> dict[str, Any]:
+        """The options that are given."""
+        return {name: getattr(self, name) for name in _OPTIONS if getattr(self, name) is not None}
+
+    def over(self, plan: VotePlan) -> VotePlan:
+        """``plan``, with the options that are given here in place of its own.
+
+        Raises:
+            InputError: options that do not go together.
+        """
+        return plan_from_json({**plan_to_json(plan), **self.said()})
 
 
 def plan_fields(plan: VotePlan | None) -> dict[str, Any]:
