@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from importlib import import_module
 from types import UnionType
@@ -55,10 +55,11 @@ def checked(kind: type[T], **values: Any) -> T:
         raise InputError(explain(error)) from error
 
 
-def verb(kind: type[BaseModel], run: str) -> Callable[..., None]:
+def verb(kind: type[BaseModel], run: str, panels: Mapping[type[BaseModel], str] | None = None) -> Callable[..., None]:
     """A function for ``typer`` with a parameter for each field of ``kind``, which it checks and hands to ``run``.
 
     ``run`` is named as ``module:function`` of this package and imported when the verb runs, so that help stays fast.
+    ``panels``: the headings of the help under which the fields of base classes stand.
 
     A field's ``Annotated[..., typer.Argument()]`` or ``typer.Option("--out", "-o")`` says more about its flag.
     """
@@ -72,7 +73,8 @@ def verb(kind: type[BaseModel], run: str) -> Callable[..., None]:
         values = {name: value for name, value in values.items() if name not in objects or value is not None}
         vars(import_module(f".{module}", __package__))[function](checked(kind, **values))
 
-    parameters = [_parameter(name, field) for name, field in kind.model_fields.items()]
+    headings = {name: heading for base, heading in (panels or {}).items() for name in base.model_fields}
+    parameters = [_parameter(name, field, headings.get(name)) for name, field in kind.model_fields.items()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = kind.__doc__
@@ -88,11 +90,12 @@ def _given(values: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if context.get_parameter_source(name) is not default}
 
 
-def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
+def _parameter(name: str, field: FieldInfo, heading: str | None) -> inspect.Parameter:
     said = next((m for m in field.metadata if isinstance(m, OptionInfo | ArgumentInfo)), None)
     decls = (f"--{name.replace('_', '-')}",) if field.annotation is bool else ()
     info = copy(said) if said is not None else typer.Option(*decls)
     info.help = escape(" ".join((field.description or "").replace("``", "").split()))
+    info.rich_help_panel = heading
     annotation: Any = _plain(field.annotation)
     default: Any = inspect.Parameter.empty if field.is_required() else field.get_default(call_default_factory=True)
     if _is_object(field.annotation):

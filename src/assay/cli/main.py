@@ -17,7 +17,7 @@ from assay.core.errors import AssayError
 
 from .declare import verb
 from .demo import DemoFlags
-from .judge import JudgeFlags
+from .judge import PANELS, JudgeFlags
 from .parse import ParseFlags
 from .plan import PlanFlags
 from .principles import PrinciplesFlags
@@ -34,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("serve")(verb(ServeFlags, "serve:serve"))
-app.command("judge")(verb(JudgeFlags, "judging:judge_file"))
+app.command("judge")(verb(JudgeFlags, "judging:judge", PANELS))
 app.command("principles")(verb(PrinciplesFlags, "principles_run:write_principles"))
 app.command("parse")(verb(ParseFlags, "parse:parse"))
 app.command("plan")(verb(PlanFlags, "planning:plan_run"))

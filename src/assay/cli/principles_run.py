@@ -18,8 +18,8 @@ from assay.data.principles import prompts, stored_row, take
 from assay.judges.principle_writer import PrincipleWriter
 from assay.scoring.job import Job, JobResult, Progress, run_job
 
+from .building import backend
 from .judge import JudgeFlags
-from .judging import backend
 from .principles import PrinciplesFlags
 from .progress import judging_progress
 

@@ -41,7 +41,7 @@ def summary_table(summary: Summary) -> Table:
     columns = [figures(judge) for judge in summary.judges]
     for name in columns[0] if columns else ():
         if any(column[name].value for column in columns):
-            table.add_row(Text(name, style="dim"), *(_cell(column[name]) for column in columns))
+            table.add_row(Text(name, style="dim"), *(cell(column[name]) for column in columns))
         if name == "verdicts":
             for kind, cells in _failures(summary):
                 table.add_row(Text(f"  {kind}", style="red"), *cells)
@@ -83,10 +83,11 @@ def _group_cell(group: Group | None) -> Text:
     if group is None:
         return Text("")
     head = headline(group)
-    return _cell(Figure(head.value, head.span)) if head else Text(percent(group.verdicts / group.judgments))
+    return cell(Figure(head.value, head.span)) if head else Text(percent(group.verdicts / group.judgments))
 
 
-def _cell(figure: Figure) -> Text:
+def cell(figure: Figure) -> Text:
+    """A value, and dim beside it what else is said."""
     return Text.assemble(figure.value, ("  " + figure.aside if figure.aside else "", "dim"))
 
 
