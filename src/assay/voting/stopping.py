@@ -13,7 +13,8 @@ from assay.core.errors import InputError
 from assay.core.types import Reduce, Verdict, Vote
 
 from .certain import is_certain
-from .plan import Budget, VotePlan
+from .confident import is_confident
+from .plan import Budget, Confident, VotePlan
 
 
 def enough(
@@ -33,8 +34,10 @@ def enough(
         how: how they become one (``VotePlan.reducer``). n: candidates of the judgment.
         scale: the judge's least and highest score. elapsed_s: seconds since the first vote was asked for.
 
-    Never True before there are as many verdicts as the decision needs: ``min_valid``, or half of the votes so far (of
-    all ``k`` for what is called certain); a budget waits for ``min_valid`` alone.
+    Where votes come back together, ask about each prefix in turn and keep the first that is enough: what is decided
+    then does not depend on their timing. Never True before there are as many verdicts as the decision needs:
+    ``min_valid``, or half of the votes so far (of all ``k`` for what is called certain); a budget waits for
+    ``min_valid`` alone.
     """
     if plan.stop is None or not votes:
         return False
@@ -43,7 +46,12 @@ def enough(
         return False
     if isinstance(plan.stop, Budget):
         return _is_spent(plan.stop, votes, elapsed_s)
-    return _holds_for_all(plan, verdicts) and is_certain(verdicts, plan.k - len(votes), how=how, n=n, scale=scale)
+    left = plan.k - len(votes)
+    if _holds_for_all(plan, verdicts) and is_certain(verdicts, left, how=how, n=n, scale=scale):
+        return True
+    if not isinstance(plan.stop, Confident) or 2 * len(verdicts) < len(votes):
+        return False
+    return is_confident(verdicts, left, how=how, n=n, delta=plan.stop.delta)
 
 
 def check_stop(plan: VotePlan, *, judge: str, how: Reduce, n: int, scale: tuple[float, float] | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, Gemma3TextConfig, MistralConfig, Qwen3Config
 
+from assay.core.deadline import Deadline
 from assay.core.types import ChatPrompt, Completion, TokenPrompt
 from assay.engines.embedded.config import EmbeddedConfig
 from assay.engines.embedded.engine import EmbeddedEngine
@@ -159,6 +161,32 @@ def test_a_prefix_is_remembered_across_time(tiny: Path, plain: Any, tok: Any) ->
     assert second.cached_tokens >= common
     assert again.cached_tokens == again.prompt_tokens - 1
     assert list(second.token_ids) == generated(plain, ids_of(tok, shared + "two"), 12) == list(again.token_ids)
+
+
+@pytest.mark.parametrize("cache_mb", [0, 64])
+def test_votes_on_one_prompt_compute_it_once(cache_mb: int, tmp_path: Path) -> None:
+    """Requests with one prompt and a seed each, at once and while the first is under way: two chunks long here."""
+    folder = save_model(tmp_path, tiny_config(max_position_embeddings=2048))
+    prompt = TokenPrompt(token_ids=tuple(range(5, 205)) * 5)
+    votes = [replace(request(prompt, temperature=1.0, max_new_tokens=3, seed=vote), id=str(vote)) for vote in range(6)]
+    config = EmbeddedConfig(model=str(folder), device="cpu", max_context_len=2048, prefix_cache_mb=cache_mb)
+
+    async def in_two_waves(engine: EmbeddedEngine) -> list[tuple[Completion, ...]]:
+        first = [asyncio.create_task(engine.generate(vote, Deadline.after(60))) for vote in votes[:3]]
+        await asyncio.sleep(0.01)
+        rest = (engine.generate(vote, Deadline.after(60)) for vote in votes[3:])
+        return [*await asyncio.gather(*first), *await asyncio.gather(*rest)]
+
+    with running(config) as engine:
+        together = ask(engine, *votes)
+    found = [together]
+    if cache_mb:
+        with running(config) as engine:
+            found.append(asyncio.run(in_two_waves(engine)))
+    for answers in found:
+        computed = [answer.prompt_tokens - answer.cached_tokens for (answer,) in answers]
+        # The last token of a prompt is its owner's: its logits begin the reply.
+        assert sum(computed) == len(prompt.token_ids) + len(votes) - 1
 
 
 def test_prompts_longer_than_a_chunk_beside_short_ones(tiny: Path, tmp_path: Path) -> None:
