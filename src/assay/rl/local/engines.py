@@ -80,7 +80,7 @@ async def judge_service(config: TrainConfig) -> AsyncGenerator[tuple[dict[str, S
     engines = config.part(EngineConfig)
     hub = assemble(
         ServeConfig(
-            genrm=config.part(GenRMConfig),
+            genrm=_judges(config.part(GenRMConfig), engines.genrm_engine),
             engine=engines.genrm_engine,
             engine_options=_options(config, engines.genrm_engine, engines.genrm_engine_options),
             policy=ScoringPolicy(reask=config.judge_reask),
@@ -100,6 +100,22 @@ async def judge_service(config: TrainConfig) -> AsyncGenerator[tuple[dict[str, S
                 del os.environ[URL]
             else:
                 os.environ[URL] = before
+
+
+def _judges(flags: GenRMConfig, kind: str) -> GenRMConfig:
+    """The judges' flags. Shares of a card are for the planner too, and only SGLang takes memory by them."""
+    if kind == "sglang":
+        return flags
+    own = _bare(flags.genrm_engine_config)
+    instances = {
+        key: one if one.engine_config is None else one.model_copy(update={"engine_config": _bare(one.engine_config)})
+        for key, one in (flags.genrm_instances or {}).items()
+    }
+    return flags.model_copy(update={"genrm_engine_config": own, "genrm_instances": instances or None})
+
+
+def _bare(config: GenRMEngineConfig) -> GenRMEngineConfig:
+    return config.model_copy(update={"mem_fraction_static": None})
 
 
 def _embedded(config: TrainConfig, options: Mapping[str, Any]) -> Engine:
