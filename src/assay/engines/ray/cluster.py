@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from assay.core.errors import StartError
 
 from .placement import Node, Plan, Spot
+
+
+class Bundled(Protocol):
+    """A plan, as far as its bundles go."""
+
+    @property
+    def bundles(self) -> Sequence[Mapping[str, float]]: ...
 
 
 def nodes() -> dict[str, Node]:
@@ -49,7 +57,7 @@ async def reserve(plan: Plan, name: str, timeout_s: float) -> Any:
     raise StartError(f"the cluster found no room within {timeout_s:g} s: {told}; something else has them")
 
 
-async def locate(plan: Plan, group: Any) -> list[Spot]:
+async def locate(plan: Bundled, group: Any) -> list[Spot]:
     """Where each bundle is. Asks a task in each one with a GPU which device it was given."""
     if group is None:
         return []
@@ -62,7 +70,7 @@ async def locate(plan: Plan, group: Any) -> list[Spot]:
     return [Spot(bundle=bundle, node=known[where[bundle]].name, device=device) for bundle, device in enumerate(devices)]
 
 
-async def _device(plan: Plan, group: Any, bundle: int) -> str | None:
+async def _device(plan: Bundled, group: Any, bundle: int) -> str | None:
     if "GPU" not in plan.bundles[bundle]:
         return None
     import ray

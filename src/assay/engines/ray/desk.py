@@ -11,7 +11,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from assay.core.deadline import Deadline
 from assay.core.errors import AssayError, GenerationError
@@ -28,6 +28,8 @@ from .letters import LOOPBACK, Answer, Ask, Door, Gone, Heard, Hello, Leave, New
 from .packing import Packed, pack, unpack
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _HEARD_S = 1.0
 """How long a change waits for every line to have heard of it."""
@@ -90,6 +92,12 @@ class Desk:
         if self._starting is None:
             self._starting = asyncio.ensure_future(self._begin())
         await asyncio.shield(self._starting)
+
+    async def change(self, work: Callable[[Engine], Awaitable[T]]) -> T:
+        """Do something to the engine; every line has heard how it is then before this returns."""
+        done = await work(self.engine)
+        await self._tell()
+        return done
 
     async def close(self) -> None:
         """Close the engine. Closing twice is fine."""

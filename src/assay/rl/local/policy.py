@@ -36,7 +36,7 @@ class LocalPolicy:
         return await self.work(partial(self.trainer.step, batch, self._objective))
 
     async def kl(self, sequences: Sequence[TrainSequence]) -> list[PerToken]:
-        return await self.work(partial(self._kl, sequences))
+        return await self.work(partial(kl_estimates, self.trainer, sequences))
 
     async def save(self, extra: Json) -> Path:
         return await self.work(partial(self.trainer.save, extra=extra))
@@ -59,10 +59,17 @@ class LocalPolicy:
         """Run ``action`` in the trainer's thread, after what is running there. It is not cut off in the middle."""
         return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, action))
 
-    def _kl(self, sequences: Sequence[TrainSequence]) -> list[PerToken]:
-        actor = self.trainer.logprobs(sequences)
-        reference = self.trainer.logprobs(sequences, which="reference")
-        return [
-            tuple(a - r for a, r, trained in zip(own, theirs, s.loss_mask, strict=True) if trained)
-            for own, theirs, s in zip(actor, reference, sequences, strict=True)
-        ]
+
+def kl_estimates(trainer: Trainer, sequences: Sequence[TrainSequence]) -> list[PerToken]:
+    """See ``ports.Policy.kl``."""
+    return differences(sequences, trainer.logprobs(sequences), trainer.logprobs(sequences, which="reference"))
+
+
+def differences(
+    sequences: Sequence[TrainSequence], actor: Sequence[PerToken], reference: Sequence[PerToken]
+) -> list[PerToken]:
+    """Log-probs of the actor less those of the reference, at the trained tokens."""
+    return [
+        tuple(a - r for a, r, trained in zip(own, theirs, s.loss_mask, strict=True) if trained)
+        for own, theirs, s in zip(actor, reference, sequences, strict=True)
+    ]

@@ -10,7 +10,6 @@ import asyncio
 import logging
 import os
 import signal
-import socket
 from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
@@ -21,6 +20,7 @@ import aiohttp
 from assay.core.errors import AssayError, StartError
 from assay.engines.ray.actors import ActorWay, named, told
 from assay.engines.ray.cluster import nodes
+from assay.engines.ray.joining import connected
 from assay.engines.ray.letters import Lost
 from assay.engines.ray.placement import make_plan
 from assay.engines.ray.shared import SharedEngine
@@ -37,7 +37,6 @@ log = logging.getLogger(__name__)
 _OBJECT_STORE_BYTES = 256 << 20
 """For messages of some kilobytes; Ray's default is a third of the machine's memory."""
 _REACHED_S = 60.0
-_KNOCK_S = 10.0
 
 
 def serve_on_ray(config: ServeConfig, settings: ServiceSettings, ray: RaySettings) -> None:
@@ -87,43 +86,11 @@ def joined(spec: IngressSpec) -> Generator[None]:
     Raises:
         StartError: there is no such cluster.
     """
-    import ray
-
-    if spec.ray.address is not None:
-        _knock(spec.ray.address)
-        try:
-            ray.init(address=spec.ray.address, logging_level=logging.WARNING)
-        except (ConnectionError, ValueError) as error:
-            raise StartError(f"no Ray cluster at {spec.ray.address!r}: {error}") from error
-    else:
-        # Ray's workers give way to everything else on the machine; those that answer requests should not.
-        os.environ.setdefault("RAY_worker_niceness", "0")
-        bundles = sum(demand.engines * max(1, demand.gpus) for demand in spec.estate().demands(with_gpus=True))
-        ray.init(
-            address="local",
-            num_gpus=spec.ray.num_gpus,
-            # CPUs are only counted: three small judges may well share two of them.
-            num_cpus=max(os.cpu_count() or 1, bundles),
-            include_dashboard=False,
-            object_store_memory=_OBJECT_STORE_BYTES,
-            logging_level=logging.WARNING,
-        )
-    try:
+    bundles = sum(demand.engines * max(1, demand.gpus) for demand in spec.estate().demands(with_gpus=True))
+    with connected(
+        spec.ray.address, num_gpus=spec.ray.num_gpus, bundles=bundles, object_store_bytes=_OBJECT_STORE_BYTES
+    ):
         yield
-    finally:
-        ray.shutdown()
-
-
-def _knock(address: str) -> None:
-    """Raises StartError where nobody listens: Ray itself tries for minutes."""
-    host, _, port = address.rpartition(":")
-    if not host:
-        return
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=_KNOCK_S):
-            pass
-    except (OSError, ValueError) as error:
-        raise StartError(f"no Ray cluster at {address!r}: {error}") from error
 
 
 @asynccontextmanager

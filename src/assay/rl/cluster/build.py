@@ -1,0 +1,209 @@
+"""The parts of a run on a Ray cluster, from a plan: a placement group, ranks, engines, and how weights get to them.
+
+Owns which part gets which setting, and the order of starting: the trainer first, which then sleeps unless it shares its
+GPUs with nobody; engines after it, one role after the other, since engines on one card look at what is free of it.
+Does not own the run around them: data, rewards and the loop are the same in one process.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from assay.core.errors import InputError
+from assay.engines.base import Engine, Offloadable
+from assay.engines.pool.engine import PoolEngine
+from assay.placement.plans import Plan
+from assay.training.config import TrainerConfig
+from assay.wire.genrm import InstanceSpec
+
+from ..algorithm import AlgorithmConfig
+from ..ports import Publisher
+from ..residency import EVERYTHING, Resident
+from .actors import start_rank
+from .crew import Crew
+from .engines import Recipe, Shelf, Site, judge_engine, rollout_pool
+from .group import reserved
+from .policy import Forward, Limits, RayPolicy
+from .publish import ThroughFolder, ThroughStore, Way, pick_way
+from .rank import RankOrders, State
+
+log = logging.getLogger(__name__)
+
+ACTOR, ROLLOUT, REFERENCE, ACTOR_FWD = "actor", "rollout", "reference", "actor_fwd"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterSettings:
+    """What the plan does not say."""
+
+    trainer: TrainerConfig
+    published: Path
+    """Folder through which weights go to engines, where they go through one; on several nodes on shared storage."""
+    algorithm: AlgorithmConfig = field(default_factory=AlgorithmConfig)
+    longest: int = 1024
+    """Most tokens of an answer."""
+    rollout: Recipe = field(default_factory=Recipe)
+    judge: Recipe = field(default_factory=Recipe)
+    """Of all judges; the model is each instance's own."""
+    judges: Mapping[str, InstanceSpec] = field(default_factory=dict[str, InstanceSpec])
+    """By route key, as the plan's claims."""
+    weights_through: Way = "auto"
+    limits: Limits = field(default_factory=Limits)
+    placement_timeout_s: float = 300.0
+    rank_threads: int | None = None
+    """Of torch in each rank on the CPU; None leaves torch's own choice."""
+    log_level: str = "warning"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterParts:
+    """The trainer has started; ``rollout`` and ``judges`` have not: whoever serves them starts and closes them."""
+
+    plan: Plan
+    policy: RayPolicy
+    state: State
+    """Of the trainer as it started; ``extra`` is what a checkpoint kept for the loop."""
+    rollout: PoolEngine
+    judges: Mapping[str, Engine]
+    publisher: Publisher
+
+    @property
+    def awake(self) -> tuple[str, ...]:
+        """The roles that are to be awake when the first step begins."""
+        return self.plan.phases[0].awake
+
+    @property
+    def residents(self) -> dict[str, Resident]:
+        """Everybody who sleeps and wakes, by role."""
+        judges = {key: engine for key, engine in self.judges.items() if isinstance(engine, Offloadable)}
+        return {ACTOR: self.policy, ROLLOUT: self.rollout, **judges}
+
+    async def start_engines(self, roles: Sequence[str] | None = None) -> None:
+        """Start the judges and then the rollout; each role sleeps before the next starts, unless it is to be awake.
+
+        Args:
+            roles: those to start, where others are started elsewhere (a judge service starts its judges).
+
+        Raises:
+            AssayError: one did not start.
+        """
+        for role, engine in {**self.judges, ROLLOUT: self.rollout}.items():
+            if roles is not None and role not in roles:
+                continue
+            await engine.start()
+            if role not in self.awake and isinstance(engine, Offloadable):
+                await engine.sleep(EVERYTHING)
+
+    async def close_engines(self) -> None:
+        """Closing twice is fine."""
+        for engine in (self.rollout, *self.judges.values()):
+            await engine.close()
+
+
+@asynccontextmanager
+async def cluster_parts(
+    settings: ClusterSettings, plan: Plan, *, say: Callable[[str], None] = log.info
+) -> AsyncGenerator[ClusterParts]:
+    """The parts, on the cluster that this process is connected to; leaving ends their actors.
+
+    Args:
+        say: told how the start goes.
+
+    Raises:
+        InputError, StartError: something cannot be; nothing was trained.
+    """
+    _check(settings, plan)
+    async with AsyncExitStack() as stack:
+        group, seats = await stack.enter_async_context(reserved(plan, timeout_s=settings.placement_timeout_s, say=say))
+        shelf = Shelf()
+        site = Site(group=group, seats=seats, shelf=shelf, log_level=settings.log_level)
+        policy = _policy(settings, site)
+        stack.push_async_callback(policy.close)
+        say(f"trainer: {len(policy.crew.hands)} ranks start")
+        state = await policy.start()
+        if ACTOR not in plan.phases[0].awake:
+            await policy.sleep(EVERYTHING)
+        rollout = rollout_pool(plan.claims[ROLLOUT], settings.rollout, site)
+        judges = {
+            key: judge_engine(plan.claims[key], spec, settings.judge, site) for key, spec in settings.judges.items()
+        }
+        parts = ClusterParts(
+            plan=plan,
+            policy=policy,
+            state=state,
+            rollout=rollout,
+            judges=judges,
+            publisher=_publisher(settings, plan, policy, rollout, shelf, cards=state.cards),
+        )
+        stack.push_async_callback(parts.close_engines)
+        yield parts
+
+
+def _check(settings: ClusterSettings, plan: Plan) -> None:
+    """The plan was made of the same flags. Raises InputError."""
+    told = {key: spec.num_gpus for key, spec in settings.judges.items()}
+    planned = {key: len(plan.claims[key].gpus) for key in plan.judges}
+    if told != planned:
+        raise InputError(
+            f"the judges' GPUs are {told} and those of the plan {planned}: make the plan of the same flags"
+        )
+
+
+def _policy(settings: ClusterSettings, site: Site) -> RayPolicy:
+    """Ranks in their seats, and log-prob actors where the plan has seats for them; not started."""
+    trainer = _absolute(settings.trainer)
+    seats = site.seats[ACTOR]
+
+    def orders(config: TrainerConfig, rank: int, size: int) -> RankOrders:
+        return RankOrders(
+            rank=rank,
+            size=size,
+            trainer=config,
+            algorithm=settings.algorithm,
+            longest=settings.longest,
+            threads=settings.rank_threads,
+            timeout_s=settings.limits.train_s,
+        )
+
+    def forward(role: str, model: str) -> Forward | None:
+        if role not in site.seats:
+            return None
+        own = {"hf_checkpoint": model, "ref_load": None, "lora_rank": 0, "reference": "none", "load": None}
+        config = trainer.model_copy(update=own)
+        hands = [start_rank(seat, site.group, orders(config, 0, 1), site.log_level) for seat in site.seats[role]]
+        return Forward(Crew(hands), settings.limits)
+
+    ranks = [start_rank(seat, site.group, orders(trainer, seat.index, len(seats)), site.log_level) for seat in seats]
+    return RayPolicy(
+        Crew(ranks),
+        settings.limits,
+        reference=forward(REFERENCE, trainer.ref_load or trainer.hf_checkpoint),
+        forward=forward(ACTOR_FWD, trainer.hf_checkpoint),
+        needs_reference=settings.algorithm.use_kl_loss,
+        across=len({seat.place.node for seat in seats}) > 1,
+    )
+
+
+def _publisher(
+    settings: ClusterSettings, plan: Plan, policy: RayPolicy, rollout: PoolEngine, shelf: Shelf, *, cards: bool
+) -> Publisher:
+    takers = [] if policy.forward is None else [policy.forward]
+    if pick_way(settings.weights_through, settings.rollout.kind, plan.mode, cards=cards) == "store":
+        return ThroughStore(policy, [rollout], shelf, takers)
+    return ThroughFolder(policy, [rollout], settings.published.absolute(), takers)
+
+
+def _absolute(config: TrainerConfig) -> TrainerConfig:
+    """Paths as they are for processes that run elsewhere; names of models stay names."""
+    folders = {name: path for name in ("save", "load") if (path := dict(config)[name]) is not None}
+    folders |= {
+        name: path
+        for name in ("hf_checkpoint", "ref_load")
+        if (path := dict(config)[name]) is not None and Path(path).is_dir()
+    }
+    return config.model_copy(update={name: os.path.abspath(path) for name, path in folders.items()})

@@ -1,0 +1,101 @@
+"""The policy's weights from the trainer's ranks to rollout engines: through Ray's object store, or through a folder.
+
+| way | what travels | for |
+|---|---|---|
+| store | one copy in the main memory of each node, read in place by all its engines | engines that take tensors |
+| disk | one folder, replaced whole at every step; on several nodes it must be on shared storage | any engine |
+
+Owns the ways, and which one is taken when nobody says. A pool of engines lets running requests end first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+from assay.core.errors import InputError
+from assay.engines.base import Updatable
+from assay.placement.plans import Mode
+
+from ..ports import Published
+from .engines import STORE, Kind, Shelf
+from .policy import RayPolicy
+
+Way = Literal["auto", "store", "disk"]
+
+
+class Taker(Protocol):
+    """Also takes weights out of Ray's object store: log-prob actors."""
+
+    async def take(self, weights: object, version: str) -> None: ...
+
+
+def pick_way(asked: Way, kind: Kind, mode: Mode, *, cards: bool) -> Literal["store", "disk"]:
+    """How weights go to engines of a kind.
+
+    Args:
+        cards: whether there are real GPUs.
+
+    Raises:
+        InputError: these engines cannot take them so.
+    """
+    if kind == "sglang":
+        if asked == "store":
+            raise InputError("SGLang servers take weights from a folder; give --weights-through disk")
+        return "disk"
+    # Without a card, an engine that sleeps can drop its weights only if it can read them again from files.
+    sleeps_without_files = mode != Mode.FULLY_ASYNC and not cards
+    if asked == "store" and sleeps_without_files:
+        raise InputError(
+            f"{mode} puts rollout engines to sleep, and on simulated GPUs they need a folder to wake up from; "
+            "give --weights-through disk"
+        )
+    if asked != "auto":
+        return asked
+    return "disk" if sleeps_without_files else "store"
+
+
+class ThroughStore:
+    """See the module. ``takers`` get the same copy."""
+
+    def __init__(
+        self, policy: RayPolicy, engines: Sequence[Updatable], shelf: Shelf, takers: Sequence[Taker] = ()
+    ) -> None:
+        self._policy = policy
+        self._engines = engines
+        self._shelf = shelf
+        self._takers = takers
+
+    async def publish(self) -> Published:
+        begin, version = time.perf_counter(), self._policy.weight_version
+        (reference,), size = await self._policy.put()
+        # The copy before is given up here, and with it its memory once no engine reads it.
+        self._shelf.reference = reference
+        await asyncio.gather(
+            *(engine.update_weights(STORE + version, version) for engine in self._engines),
+            *(taker.take(reference, version) for taker in self._takers),
+        )
+        return Published(version=version, bytes=size, seconds=time.perf_counter() - begin)
+
+
+class ThroughFolder:
+    """See the module. ``takers`` are served through the object store all the same."""
+
+    def __init__(
+        self, policy: RayPolicy, engines: Sequence[Updatable], folder: Path, takers: Sequence[Taker] = ()
+    ) -> None:
+        self._policy = policy
+        self._engines = engines
+        self._folder = folder
+        self._takers = takers
+
+    async def publish(self) -> Published:
+        begin, version = time.perf_counter(), self._policy.weight_version
+        size = await self._policy.export(self._folder)
+        weights = (await self._policy.put())[0][0] if self._takers else None
+        taking = [engine.update_weights(str(self._folder), version) for engine in self._engines]
+        await asyncio.gather(*taking, *(taker.take(weights, version) for taker in self._takers))
+        return Published(version=version, bytes=size, seconds=time.perf_counter() - begin)
