@@ -48,6 +48,9 @@ class ServeFlags(Config):
     """JSON: more options of the engine, e.g. base_url."""
     judge: tuple[str, ...] = ()
     """TOML file of a judge of your own to offer by name; repeatable."""
+    meta_rm: JsonObject = Field(default_factory=dict)
+    """JSON: {name: {"model": ..., "kind": "embedded"}} of the meta RMs that plans of voting may name; kinds are
+    embedded, and sglang and vllm (with "base_url")."""
     judge_options: JsonObject = Field(default_factory=dict)
     """JSON: {judge: {option: value}} of the built-in judges; the judge "*" is all of them, as far as they have it."""
     choices: Annotated[bool, typer.Option("--choices")] = False
@@ -110,6 +113,7 @@ def serve(flags: ServeFlags) -> None:
         engine_options=_engine_options(flags),
         processes=flags.processes,
         pool=flags.pool,
+        meta_rm=flags.meta_rm,
         judge_options=_judge_options(flags),
         judge_files=flags.judge,
         lenient=flags.lenient,
@@ -129,6 +133,7 @@ def serve(flags: ServeFlags) -> None:
 def _on_ray(flags: ServeFlags, config: ServeConfig, settings: ServiceSettings) -> None:
     if importlib.util.find_spec("ray") is None:
         raise InputError("--ray needs Ray, which is not installed; fix: pip install 'assay[ray]'")
+    _refuse_copies(flags.meta_rm)
     from assay.service.ray.run import serve_on_ray
     from assay.service.ray.settings import RaySettings
 
@@ -140,6 +145,16 @@ def _on_ray(flags: ServeFlags, config: ServeConfig, settings: ServiceSettings) -
         log_level=flags.log_level,
     )
     serve_on_ray(config, settings, ray)
+
+
+def _refuse_copies(meta_rm: dict[str, Any]) -> None:
+    """Every ingress replica would load an embedded meta RM of its own."""
+    for name, options in meta_rm.items():
+        if isinstance(options, dict) and options.get("kind", "embedded") == "embedded":
+            raise InputError(
+                f"--meta-rm {name!r} is embedded, and with --ray every ingress replica would load it: run it behind "
+                "SGLang or vLLM and name its kind and base_url"
+            )
 
 
 def _judge_options(flags: ServeFlags) -> dict[str, dict[str, Any]]:

@@ -154,6 +154,8 @@ class Scorer:
         decisions: dict[int | None, Outcome] = {}
         for found in drawn:
             marked, decisions[found[0].candidate] = _decided(task, found)
+            if task.ballot is not None:
+                self.counts.vote(found, task.ballot.plan.k)
             votes += marked
         return self._judgment(task, votes, decisions)
 

@@ -19,8 +19,10 @@ from assay.engines.base import Engine
 from assay.engines.catalog import build_engine, engine_config
 from assay.engines.instances import Kind, instance_engine
 from assay.engines.pool.config import PoolConfig
+from assay.engines.reward_catalog import build_reward_engine, reward_engine_config
 from assay.judges import Judge, build_all, load_judge
 from assay.scoring.cache import VerdictCache
+from assay.scoring.meta import MetaScorer
 from assay.scoring.policy import ScoringPolicy
 from assay.scoring.recorder import Recorder
 from assay.scoring.scorer import Scorer
@@ -54,6 +56,9 @@ class ServeConfig(Config):
     lenient: bool = False
     """Read those judges leniently, whatever their files say."""
 
+    meta_rm: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
+    """Meta RMs by the name that a plan calls them by: ``kind`` (embedded unless said), ``model``, ``base_url``, ..."""
+
     policy: ScoringPolicy = ScoringPolicy()
     cache: Path | None = None
     """SQLite file of the verdict cache; None keeps verdicts in memory only."""
@@ -79,8 +84,18 @@ def assemble(config: ServeConfig, engines: Mapping[str, Engine] | None = None) -
     cache = VerdictCache(config.cache)
     recorder = None if config.record is None else Recorder(config.record)
 
+    metas = {name: _meta(name, options, cache) for name, options in config.meta_rm.items()}
+
     def scorer(engine: Engine, key: str, sampling: SamplingParams) -> Scorer:
-        return Scorer(engine, instance=key, sampling=sampling, policy=config.policy, cache=cache, recorder=recorder)
+        return Scorer(
+            engine,
+            instance=key,
+            sampling=sampling,
+            policy=config.policy,
+            cache=cache,
+            recorder=recorder,
+            metas=metas,
+        )
 
     gpus = accumulate((spec.num_gpus for spec in specs.values()), initial=0)
     instances = {
@@ -89,7 +104,7 @@ def assemble(config: ServeConfig, engines: Mapping[str, Engine] | None = None) -
     }
     rules = scorer(build_engine(engine_config("rule", {})), RULES_KEY, DEFAULT_SAMPLING)
     paths = {key: spec.model_path for key, spec in specs.items()}
-    return Hub(instances=instances, rules=rules, judges=judges, model_paths=paths)
+    return Hub(instances=instances, rules=rules, judges=judges, metas=metas, model_paths=paths)
 
 
 def _engine(config: ServeConfig, spec: InstanceSpec, first_gpu: int) -> Engine:
@@ -101,6 +116,15 @@ def _engine(config: ServeConfig, spec: InstanceSpec, first_gpu: int) -> Engine:
         processes=config.processes,
         pool=config.pool,
     )
+
+
+def _meta(name: str, options: Mapping[str, Any], cache: VerdictCache) -> MetaScorer:
+    kind = str(options.get("kind", "embedded"))
+    said = {key: value for key, value in options.items() if key != "kind"}
+    try:
+        return MetaScorer(build_reward_engine(reward_engine_config(kind, said)), cache=cache)
+    except InputError as error:
+        raise InputError(f"meta RM {name!r}: {error}") from error
 
 
 def _judges(config: ServeConfig) -> Iterable[Judge]:

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 
 from assay.core.errors import InputError
 from assay.core.types import Json
+from assay.engines.base import EngineHealth
 from assay.judges.base import Judge
 from assay.scoring.scorer import Scorer
 from assay.wire.genrm import DEFAULT_KEY
 
 from .hub import RULES_KEY, Hub
 from .instance import Instance
+from .metas import Metas
 from .settings import ServiceSettings
 
 
@@ -27,6 +29,7 @@ class Gateway:
         self.hub = hub
         self.instances = {key: _instance(hub, key, scorer, settings) for key, scorer in hub.instances.items()}
         self.rules = None if hub.rules is None else _instance(hub, RULES_KEY, hub.rules, settings)
+        self.metas = Metas(hub.metas)
         self._started = asyncio.Event()
 
     def everyone(self) -> Iterator[Instance]:
@@ -77,6 +80,7 @@ class Gateway:
 
     async def start(self) -> None:
         """Start the engines one after the other: two that size themselves by the free memory must not race."""
+        await self.metas.start()
         for instance in self.everyone():
             await instance.start()
         self._started.set()
@@ -91,6 +95,8 @@ class Gateway:
         for instance in self.everyone():
             if instance.error is not None:
                 raise instance.error
+        for error in self.metas.errors.values():
+            raise error
 
     async def close(self) -> None:
         """Close the engines, then the caches and recorders. What fails to close does not keep the others open."""
@@ -98,7 +104,8 @@ class Gateway:
             instance.state = "stopped"
         scorers = [instance.scorer for instance in self.everyone()]
         engines = {id(scorer.engine): scorer.engine for scorer in scorers}
-        results = await asyncio.gather(*(engine.close() for engine in engines.values()), return_exceptions=True)
+        closing = (*(engine.close() for engine in engines.values()), self.metas.close())
+        results = await asyncio.gather(*closing, return_exceptions=True)
         await asyncio.to_thread(_close_stores, scorers)
         for result in results:
             if isinstance(result, BaseException):
@@ -107,16 +114,11 @@ class Gateway:
     async def health(self, timeout_s: float) -> tuple[bool, dict[str, Json]]:
         """Whether all is well, and the body of ``/health``."""
         everyone = list(self.everyone())
-        told = await asyncio.gather(*(instance.health(timeout_s) for instance in everyone))
-        healthy = all(one.healthy for one in told)
-        details: dict[str, dict[str, Json]] = {}
-        for instance, one in zip(everyone, told, strict=True):
-            detail: dict[str, Json] = {"status": "healthy" if one.healthy else "unhealthy"}
-            if not one.healthy or one.state in ("asleep", "draining"):
-                detail["state"] = one.state
-            if one.error is not None:
-                detail["error"] = one.error
-            details[instance.key] = detail
+        told, metas = await asyncio.gather(
+            asyncio.gather(*(instance.health(timeout_s) for instance in everyone)), self.metas.health(timeout_s)
+        )
+        healthy = all(one.healthy for one in (*told, *metas.values()))
+        details = {instance.key: _health(one) for instance, one in zip(everyone, told, strict=True)}
         body: dict[str, Json] = {"status": "healthy" if healthy else "unhealthy", "service": "genrm"}
         if list(self.instances) == [DEFAULT_KEY]:
             body |= {key: value for key, value in details[DEFAULT_KEY].items() if key != "status"}
@@ -124,10 +126,21 @@ class Gateway:
             body["instances"] = {key: details[key] for key in self.instances}
         if self.rules is not None and details[self.rules.key]["status"] != "healthy":
             body["rules"] = details[self.rules.key]
+        if metas:
+            body["metas"] = {name: _health(one) for name, one in metas.items()}
         for recorder in {id(i.scorer.recorder): i.scorer.recorder for i in everyone}.values():
             if recorder is not None and recorder.error is not None:
                 body["recorder"] = recorder.error
         return healthy, body
+
+
+def _health(told: EngineHealth) -> dict[str, Json]:
+    detail: dict[str, Json] = {"status": "healthy" if told.healthy else "unhealthy"}
+    if not told.healthy or told.state in ("asleep", "draining"):
+        detail["state"] = told.state
+    if told.error is not None:
+        detail["error"] = told.error
+    return detail
 
 
 def _instance(hub: Hub, key: str, scorer: Scorer, settings: ServiceSettings) -> Instance:

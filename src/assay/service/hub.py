@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from assay.judges.base import Judge
+from assay.scoring.meta import MetaScorer
 from assay.scoring.scorer import Scorer
 
 RULES_KEY = "__rules__"
@@ -16,12 +17,14 @@ RULES_KEY = "__rules__"
 class Hub:
     """``judges`` are those that ``/score`` takes by name: a client cannot make the service read a judge from a file.
 
+    ``metas``: the meta RMs, which the scorers of the instances share.
     ``model_paths``: what each instance's model was asked for by, where that is not the name its engine goes by.
     """
 
     instances: Mapping[str, Scorer]
     rules: Scorer | None = None
     judges: Mapping[str, Judge] = field(default_factory=dict[str, Judge])
+    metas: Mapping[str, MetaScorer] = field(default_factory=dict[str, MetaScorer])
     model_paths: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:

@@ -139,7 +139,32 @@ class _LiveCollector(Collector):
             tokens.add_metric([key, "cached"], counts.usage.cached_tokens + raw.cached_tokens)
             tokens.add_metric([key, "completion"], counts.usage.completion_tokens + raw.completion_tokens)
         yield from (in_flight, queued, awake, judgments, cached, generations, tokens)
+        yield from self._votes()
         yield from self._pools()
+
+    def _votes(self) -> Iterator[Metric]:
+        """What voting drew, dropped and spared, and what the meta RMs scored."""
+        voted = CounterMetricFamily("assay_judgments_voted", "Judgments by vote.", labels=["instance"])
+        stopped = CounterMetricFamily(
+            "assay_judgments_stopped_early", "Judgments that needed fewer votes than k.", labels=["instance"]
+        )
+        drawn = CounterMetricFamily("assay_votes_drawn", "Votes drawn.", labels=["instance"])
+        dropped = CounterMetricFamily("assay_votes_dropped", "Votes without a verdict.", labels=["instance", "kind"])
+        metas = CounterMetricFamily("assay_meta_votes", "Votes shown to a meta RM.", labels=["meta", "outcome"])
+        calls = CounterMetricFamily("assay_meta_calls", "Calls of the reward engine.", labels=["meta"])
+        for instance in self._gateway.everyone():
+            key, counts = instance.key, instance.scorer.counts
+            voted.add_metric([key], counts.voted)
+            stopped.add_metric([key], counts.stopped)
+            drawn.add_metric([key], counts.drawn)
+            for kind, number in counts.dropped.items():
+                dropped.add_metric([key, kind], number)
+        for name, meta in self._gateway.metas.scorers.items():
+            metas.add_metric([name, "scored"], meta.counts.scored)
+            for kind, number in meta.counts.failures.items():
+                metas.add_metric([name, kind], number)
+            calls.add_metric([name], meta.counts.usage.calls)
+        yield from (voted, stopped, drawn, dropped, metas, calls)
 
     def _pools(self) -> Iterator[Metric]:
         """Deaths, rebuilds, sleeps, wakes and canaries of the instances that run a pool of engines."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from .body import Body, Reply
+from .body import Body, JsonObject, Reply
 
 Status = Literal["healthy", "unhealthy"]
 
@@ -27,6 +27,9 @@ class HealthReply(InstanceHealth):
     service: Literal["genrm"]
     instances: dict[str, InstanceHealth] | None = None
     """One entry per named instance; absent where there is the default one alone."""
+
+    metas: dict[str, InstanceHealth] | None = None
+    """The meta RMs by name, where there are any."""
 
     rules: InstanceHealth | None = None
     """The rule engine, where it is unhealthy."""
@@ -57,6 +60,9 @@ class MetricsReply(Reply):
     instances: dict[str, InstanceMetrics] | None = None
     judges: dict[str, str] | None = None
     """Name and identity of every judge that ``/score`` takes; absent where a service does not say."""
+
+    metas: dict[str, JsonObject] | None = None
+    """What the meta RMs scored, by name, where there are any."""
 
 
 class OffloadBody(Body):

@@ -64,7 +64,9 @@ async def _reports(gateway: Gateway, timeout_s: float) -> dict[str, PoolReport]:
 
 async def _json_metrics(gateway: Gateway, timeout_s: float) -> dict[str, Json]:
     asking = (instance.health(timeout_s) for instance in gateway.everyone())
-    told, reports = await asyncio.gather(asyncio.gather(*asking), _reports(gateway, timeout_s))
+    told, reports, metas = await asyncio.gather(
+        asyncio.gather(*asking), _reports(gateway, timeout_s), gateway.metas.health(timeout_s)
+    )
     everyone = {
         instance.key: instance_metrics(instance, one, reports.get(instance.key))
         for instance, one in zip(gateway.everyone(), told, strict=True)
@@ -76,5 +78,7 @@ async def _json_metrics(gateway: Gateway, timeout_s: float) -> dict[str, Json]:
         body["instances"] = {key: everyone[key] for key in gateway.instances}
     if gateway.rules is not None:
         body["rules"] = everyone[gateway.rules.key]
+    if metas:
+        body["metas"] = gateway.metas.metrics(metas)
     body["judges"] = {name: judge.identity for name, judge in gateway.hub.judges.items()}
     return body
