@@ -24,7 +24,7 @@ where votes have no scores, of the mean square. What the estimate adds to the er
 
 Assumptions: votes are independent and alike, and about symmetric; which of them fail does not depend on what they would
 have said; the noise of two candidates within one vote is not opposed. What breaks them: a judge that takes sides anew
-in each vote (correlation -0.9 between two equally good candidates: 0.064 in place of 0.05); an order that decides more
+in each vote (correlation -0.9 between two equally good candidates: 0.066 in place of 0.05); an order that decides more
 than the answers do, with few distinct orders; seeds that repeat, so that votes are copies.
 """
 
