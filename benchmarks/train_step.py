@@ -9,8 +9,9 @@ responses through its ``rollout_func``).
 TRL runs at several batch sizes, without gradient checkpointing, with fused AdamW; its fastest row is what ours is
 divided by. It saves the pass for old log-probs too. Ours runs at several budgets, then without shared prompts and with
 a pass for old log-probs, to show what each brings. Sides take turns; the first step of each is not counted. Read the
-ratio, not the seconds, and run it on a machine that does nothing else. Where something else runs, ``--clock cpu`` counts
-the processor's seconds of this process instead (totals only; with one thread). TRL is no dependency: ``pip install trl``.
+ratio, not the seconds, and run it on a machine that does nothing else. Where something else runs, ``--clock cpu``
+counts the processor's seconds of this process instead (totals only; with one thread), and ``--prompts 2`` makes a step
+a quarter as long. TRL is no dependency: ``pip install trl``.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from assay.training.config import TrainerConfig
 from assay.training.objective import PolicyObjective
 from assay.training.trainer import Trainer
 
-PROMPTS, SAMPLES, PROMPT, RESPONSE = 8, 4, 44, 32
+SAMPLES, PROMPT, RESPONSE = 4, 44, 32
 PHASES = ("old_logprobs", "reference", "forward", "backward", "optimizer")
 Seconds = dict[str, float]
 Now = Callable[[], float]
@@ -60,20 +61,20 @@ def main() -> None:
     console = Console()
     now = time.process_time if args.clock == "cpu" else time.perf_counter
     for beta in args.beta:
-        sides = ours(beta, args.budgets, now)
+        sides = ours(beta, args.prompts, args.budgets, now)
         if not args.no_trl and importlib.util.find_spec("trl"):
-            sides += trl(beta, args.trl_batches, now)
+            sides += trl(beta, args.prompts, args.trl_batches, now)
         for side in sides:
             side.step()
         rounds = [[side.step() for side in sides] for _ in range(args.rounds)]
         report(console, args, beta, sides, rounds)
 
 
-def made_up() -> TrainBatch:
+def made_up(prompts: int) -> TrainBatch:
     """The batch, the same for both sides."""
     draw = random.Random(0)
     sequences: list[TrainSequence] = []
-    for group in range(PROMPTS):
+    for group in range(prompts):
         prompt = tuple(draw.randrange(1000, 40_000) for _ in range(PROMPT))
         sequences += [
             TrainSequence(
@@ -88,11 +89,11 @@ def made_up() -> TrainBatch:
     return TrainBatch(sequences=tuple(sequences))
 
 
-def ours(beta: float, budgets: list[int], now: Now) -> list[Side]:
+def ours(beta: float, prompts: int, budgets: list[int], now: Now) -> list[Side]:
     """One trainer, stepped under several settings."""
     objective = PolicyObjective(config=PolicyLossConfig(use_kl_loss=beta > 0, kl_loss_coef=beta))
     trainer = Trainer(TrainerConfig(hf_checkpoint=DEFAULT_MODEL, dtype="float32", device="cpu"))
-    batch = made_up()
+    batch = made_up(prompts)
 
     def step(*, budget: int, share: bool = True, old_pass: bool = False) -> Seconds:
         settings = {"max_tokens_per_micro_batch": budget, "share_prompts": share}
@@ -116,15 +117,15 @@ def ours(beta: float, budgets: list[int], now: Now) -> list[Side]:
     ]
 
 
-def trl(beta: float, batch_sizes: list[int], now: Now) -> list[Side]:
+def trl(beta: float, prompts: int, batch_sizes: list[int], now: Now) -> list[Side]:
     """One GRPOTrainer a batch size; each keeps its state between the steps."""
-    return [Side(f"TRL, {b} samples a micro-batch", Grpo(beta, b, now).step, trl=True) for b in batch_sizes]
+    return [Side(f"TRL, {b} samples a micro-batch", Grpo(beta, prompts, b, now).step, trl=True) for b in batch_sizes]
 
 
 class Grpo:
     """TRL's trainer over the same batch; one call of ``train`` runs two steps, of which the second is timed."""
 
-    def __init__(self, beta: float, batch_size: int, now: Now) -> None:
+    def __init__(self, beta: float, prompts: int, batch_size: int, now: Now) -> None:
         os.environ.setdefault("TRL_EXPERIMENTAL_SILENCE", "1")
         warnings.simplefilter("ignore")
         from datasets import Dataset
@@ -134,7 +135,7 @@ class Grpo:
         settings = GRPOConfig(
             output_dir=tempfile.mkdtemp(prefix="train-step-"),
             per_device_train_batch_size=batch_size,
-            gradient_accumulation_steps=PROMPTS * SAMPLES // batch_size,
+            gradient_accumulation_steps=prompts * SAMPLES // batch_size,
             num_generations=SAMPLES,
             max_completion_length=RESPONSE,
             beta=beta,
@@ -153,6 +154,7 @@ class Grpo:
             model_init_kwargs={"dtype": "float32", "attn_implementation": "sdpa"},
         )
         folder = str(find_model(DEFAULT_MODEL))
+        self.sequences = made_up(prompts).sequences
         self.reference = 0.0
         self.begun = self.total = 0.0
         grpo = self
@@ -168,7 +170,7 @@ class Grpo:
             model=folder,
             reward_funcs=lambda completions, **_: [float(i % 3) for i in range(len(completions))],
             args=settings,
-            train_dataset=Dataset.from_dict({"prompt": [f"question {i}" for i in range(PROMPTS)]}),
+            train_dataset=Dataset.from_dict({"prompt": [f"question {i}" for i in range(prompts)]}),
             processing_class=AutoTokenizer.from_pretrained(folder),
             callbacks=[Times()],
             rollout_func=self._rollout,
@@ -190,7 +192,7 @@ class Grpo:
         return {"reference": self.reference, "total": self.total}
 
     def _rollout(self, prompts: list[Any], _trainer: Any) -> dict[str, Any]:
-        sequences = made_up().sequences
+        sequences = self.sequences
         assert len(prompts) == len(sequences), f"TRL asks for {len(prompts)} samples, the batch has {len(sequences)}"
         return {
             "prompt_ids": [list(s.prompt_ids) for s in sequences],
@@ -207,7 +209,7 @@ def report(
     theirs = [i for i, side in enumerate(sides) if side.trl]
     best = min(theirs, key=lambda i: statistics.median(totals[i]), default=None)
     table = Table(
-        title=f"seconds of one update, beta {beta:g}, {PROMPTS} x {SAMPLES} samples of {PROMPT} + {RESPONSE} tokens, "
+        title=f"seconds of one update, beta {beta:g}, {args.prompts} x {SAMPLES} samples of {PROMPT} + {RESPONSE} tokens, "
         f"{args.threads} threads, median of {args.rounds}"
     )
     table.add_column("")
@@ -228,6 +230,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--beta", type=float, nargs="+", default=[0.0, 0.04])
+    parser.add_argument("--prompts", type=int, default=8)
     parser.add_argument("--budgets", type=int, nargs="+", default=[340, 680, 1344])
     parser.add_argument("--trl-batches", type=int, nargs="+", default=[4, 8, 16, 32])
     parser.add_argument("--threads", type=int, default=int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1)))
