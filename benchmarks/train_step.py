@@ -58,7 +58,7 @@ class Side:
 def main() -> None:
     args = _arguments()
     torch.set_num_threads(args.threads)
-    console = Console()
+    console = Console(width=120)
     now = time.process_time if args.clock == "cpu" else time.perf_counter
     for beta in args.beta:
         sides = ours(beta, args.prompts, args.budgets, now)
@@ -209,14 +209,14 @@ def report(
     theirs = [i for i, side in enumerate(sides) if side.trl]
     best = min(theirs, key=lambda i: statistics.median(totals[i]), default=None)
     table = Table(
-        title=f"seconds of one update, beta {beta:g}, {args.prompts} x {SAMPLES} samples of {PROMPT} + {RESPONSE} tokens, "
-        f"{args.threads} threads, median of {args.rounds}"
+        title=f"seconds of one update, beta {beta:g}, {args.prompts} x {SAMPLES} samples of {PROMPT} + {RESPONSE}\n"
+        f"({args.threads} threads, {args.clock} clock, median of {args.rounds} rounds)"
     )
-    table.add_column("")
-    for phase in (*PHASES, "total", "÷ best TRL"):
+    table.add_column("", no_wrap=True)
+    phases = PHASES if args.clock == "wall" else ()
+    for phase in (*phases, "total", "÷ best TRL"):
         table.add_column(phase, justify="right")
     for i, side in enumerate(sides):
-        phases = PHASES if args.clock == "wall" else [""] * len(PHASES)
         values = [[r[i].get(phase) for r in rounds] for phase in phases]
         shown = [f"{statistics.median(v):.2f}" if None not in v else "" for v in values]  # type: ignore[type-var]
         ratio = ""
