@@ -1,5 +1,6 @@
 import pytest
 
+from assay.data.decisions import judgments
 from assay.report.summary import summarise
 from assay.report.voting import settled, voting_of
 
@@ -50,21 +51,22 @@ def test_a_judgment_counts_once_and_each_of_its_votes_costs(votes):
 def test_votes_that_were_not_drawn_are_judgments_stopped_early(votes):
     plan = {**PLAN, "stop": "certain"}
     rows = votes("a", [[9, 1]] * 3, verdict([27, 3], 0), plan) + votes("b", [[9, 8]] * 4, verdict([36, 32], 0), plan)
-    voting = voting_of(rows)
+    voting = voting_of(rows, judgments(rows))
     assert (voting.stopped.hits, voting.stopped.n, voting.each) == (1, 2, 3.5)
     assert voting.plan == "k=4, balanced, sum, ties random, stop certain"
 
 
 def test_where_the_best_stood(votes):
     # Shown in the orders (0, 1), (1, 0), (0, 1), (1, 0): candidate 0 stands first, second, first; the tie says nothing.
-    voting = voting_of(votes("a", [[9, 1], [9, 1], [8, 2], [5, 5]], verdict([31, 9], 0)))
+    rows = votes("a", [[9, 1], [9, 1], [8, 2], [5, 5]], verdict([31, 9], 0))
+    voting = voting_of(rows, judgments(rows))
     assert voting.first_place == (2, 1)
 
 
 def test_what_the_meta_rm_kept(votes):
     plan = {**PLAN, "meta": "m", "k_meta": 2}
     rows = votes("a", [[9, 1], [9, 1], "parse_error"], verdict([9, 1], 0), plan, kept=False, meta=0.5)
-    voting = voting_of(rows)
+    voting = voting_of(rows, judgments(rows))
     assert (voting.kept.hits, voting.kept.n, voting.unweighed) == (0, 2, 0)
     assert "meta RM m, k_meta=2" in voting.plan
 

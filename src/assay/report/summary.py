@@ -136,15 +136,15 @@ def summarise(
         rates: what to reckon cost with.
     """
     every = list(rows)
-    made = judgments(every)
+    judges = tuple(_judge(model, group, rates) for (_, _, model), group in by_judge(every).items())
     times = [row.time for row in every if row.time is not None]
     return Summary(
-        judges=tuple(_judge(model, group, rates) for (_, _, model), group in by_judge(every).items()),
+        judges=judges,
         items=len({row.item_id for row in every}),
-        judgments=len(made),
+        judgments=sum(judge.judgments for judge in judges),
         first=min(times, default=None),
         last=max(times, default=None),
-        speed=_speed(made, seconds, judged),
+        speed=_speed(judgments(every), seconds, judged) if seconds else None,
     )
 
 
@@ -166,7 +166,7 @@ def _judge(model: str, votes: Sequence[ResultRow], rates: Rates | None) -> Judge
         accepting=of_single(rows),
         ranking=of_ranked(rows) or of_grouped(rows),
         settled=settled(rows),
-        voting=voting_of(votes),
+        voting=voting_of(votes, rows),
         usage=_usage(votes),
         cost=cost_of(votes, verdicts, rates),
         latency=_spread([row.latency_s for row in votes if not row.cached]),
@@ -187,9 +187,9 @@ def _usage(rows: Sequence[ResultRow]) -> Usage:
     )
 
 
-def _speed(rows: Sequence[ResultRow], seconds: float | None, judged: int | None) -> Speed | None:
+def _speed(rows: Sequence[ResultRow], seconds: float, judged: int | None) -> Speed | None:
     newest = sorted(rows, key=lambda row: row.time or 0.0, reverse=True)[:judged]
-    if not seconds or not newest:
+    if not newest:
         return None
     return Speed(
         seconds=seconds,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from assay.core.seeds import digest
 from assay.data import ResultRow
-from assay.data.decisions import by_judgment, judgments
+from assay.data.decisions import by_judgment
 from assay.voting.draws import tie_seed
 from assay.voting.plan import Ties
 from assay.voting.ties import best_of, choose
@@ -60,17 +60,21 @@ class Settled:
         return self.worth / self.n
 
 
-def voting_of(rows: Sequence[ResultRow]) -> Voting | None:
-    """Figures of the votes; None where nothing was voted on."""
+def voting_of(rows: Sequence[ResultRow], made: Sequence[ResultRow]) -> Voting | None:
+    """Figures of the votes; None where nothing was voted on.
+
+    Args:
+        made: the judgments of the votes (``data.decisions.judgments``).
+    """
     groups = [group for group in by_judgment(rows) if group[0].voting]
     if not groups:
         return None
     votes = [row for group in groups for row in group]
     valid = [row for row in votes if row.ok]
-    decided = [row for row in judgments(votes) if row.ok and row.scores is not None and len(row.scores) > 1]
+    decided = [row for row in made if row.voting and row.ok and row.scores is not None and len(row.scores) > 1]
     sorted_out = [row for row in valid if row.voting.get("meta") is not None and row.voting.get("k", 1) > 1]
     return Voting(
-        plan="; ".join(dict.fromkeys(_words(row.voting) for row in votes)),
+        plan="; ".join(dict.fromkeys(_words(group[0].voting) for group in groups)),
         judgments=len(groups),
         votes=len(votes),
         stopped=Rate(hits=sum(len(group) < group[0].voting.get("k", 1) for group in groups), n=len(groups)),
