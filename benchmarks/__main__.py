@@ -12,9 +12,10 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BENCHMARKS = ("deduplication", "service_overhead", "embedded_prefix", "routing_simulation")
+BENCHMARKS = ("deduplication", "service_overhead", "embedded_prefix", "routing_simulation", "replay")
 OTHERS = (
     ("ray_ingress.py", "what Ray costs on the way in; starts a local Ray, some minutes"),
+    ("batch_invariance.py", "what it costs that votes follow from their seeds alone; a minute or more"),
     ("overload.py", "four times the capacity for a minute; two minutes"),
     ("soak.py", "memory over 200,000 requests; two minutes or more (with the verdict cache: --cache)"),
     (

@@ -57,10 +57,12 @@ def test_votes_that_were_not_drawn_are_judgments_stopped_early(votes):
 
 
 def test_where_the_best_stood(votes):
-    # Shown in the orders (0, 1), (1, 0), (0, 1), (1, 0): candidate 0 stands first, second, first; the tie says nothing.
+    # Shown in the orders (0, 1), (1, 0), (0, 1), (1, 0): candidate 0 stands first, second, first; the tie is shared.
     rows = votes("a", [[9, 1], [9, 1], [8, 2], [5, 5]], verdict([31, 9], 0))
     voting = voting_of(rows, judgments(rows))
-    assert voting.first_place == (2, 1)
+    assert [place.mean for place in voting.bias] == [2.5 / 4, 1.5 / 4]
+    fixed = votes("a", [[9, 1]] * 4, verdict([36, 4], 0), {**PLAN, "orders": "fixed"})
+    assert voting_of(fixed, judgments(fixed)).bias == ()
 
 
 def test_what_the_meta_rm_kept(votes):

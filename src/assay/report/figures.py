@@ -88,8 +88,6 @@ def _voting(voting: Voting | None) -> dict[str, Figure]:
         return dict.fromkeys(names, Figure())
     dropped = voting.dropped
     kinds = ", ".join(f"{kind} {number(count)}" for kind, count in dropped.items())
-    places, all_places = voting.first_place, sum(voting.first_place)
-    shares = ", ".join(percent(count / all_places) for count in places) if all_places else ""
     unweighed = f"; {number(voting.unweighed)} without a logit" if voting.unweighed else ""
     kept = voting.kept
     shown = (
@@ -98,9 +96,19 @@ def _voting(voting: Voting | None) -> dict[str, Figure]:
         Figure(percent(sum(dropped.values()) / voting.votes), kinds) if dropped else Figure(),
         _hits(voting.tied if voting.tied.n else None),
         Figure(_hits(kept).value, _hits(kept).aside + unweighed) if kept else Figure(),
-        Figure(shares, f"1 to {len(places)}, of {number(all_places)} votes") if shares else Figure(),
+        _bias(voting),
     )
     return dict(zip(names, shown, strict=True))
+
+
+def _bias(voting: Voting) -> Figure:
+    """Where the best candidate stood; what a judge without position bias would say, and how sure the first place is."""
+    if not voting.bias:
+        return Figure()
+    first = voting.bias[0]
+    sure = "" if first.items < 2 else f", first place {first.low * 100:.1f}–{first.high * 100:.1f}"
+    places = ", ".join(percent(place.mean) for place in voting.bias)
+    return Figure(places, f"fair {percent(first.fair)} each{sure}")
 
 
 def _cost(cost: Cost | None) -> dict[str, Figure]:

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.core.seeds import digest
+from assay.core.types import Draw, Vote
 from assay.data import ResultRow
-from assay.data.decisions import by_judgment
+from assay.data.decisions import by_judgment, to_outcome
+from assay.voting.bias import PlaceBias, bias_by_place
 from assay.voting.draws import tie_seed
 from assay.voting.plan import Ties
 from assay.voting.ties import best_of, choose
@@ -28,7 +30,8 @@ class Voting:
     ``plan``: the plan in words; several, where the rows have several. ``stopped``: judgments with fewer votes than
     ``k``. ``dropped``: votes without a verdict, by kind. ``tied``: verdicts on several candidates with two best ones.
     ``kept``: votes with a verdict that the meta RM kept; None without one. ``unweighed``: those that it gave no logit.
-    ``first_place``: votes whose best candidate stood at each place, where one alone was best.
+    ``bias``: how often the best candidate stood at each place, over items of the most frequent number of candidates;
+    empty where orders are fixed.
     """
 
     plan: str
@@ -39,7 +42,7 @@ class Voting:
     tied: Rate
     kept: Rate | None
     unweighed: int
-    first_place: tuple[int, ...]
+    bias: tuple[PlaceBias, ...]
 
     @property
     def each(self) -> float:
@@ -82,7 +85,7 @@ def voting_of(rows: Sequence[ResultRow], made: Sequence[ResultRow]) -> Voting | 
         tied=Rate(hits=sum("tie" in row.flags for row in decided), n=len(decided)),
         kept=Rate(hits=sum(row.kept for row in sorted_out), n=len(sorted_out)) if sorted_out else None,
         unweighed=sum(row.meta is None for row in sorted_out),
-        first_place=_places(valid),
+        bias=_bias(groups),
     )
 
 
@@ -129,16 +132,18 @@ def _worth(
     return [float(choice == right[0])]
 
 
-def _places(votes: Sequence[ResultRow]) -> tuple[int, ...]:
-    found: Counter[int] = Counter()
-    for row in votes:
-        ranking = row.ranking
-        if ranking is None or len(ranking) < 2 or len(row.order) != len(ranking):
-            continue
-        best = best_of(ranking)
-        if len(best) == 1:
-            found[row.order.index(best[0])] += 1
-    return tuple(found[place] for place in range(max(found, default=-1) + 1))
+def _bias(groups: Sequence[Sequence[ResultRow]]) -> tuple[PlaceBias, ...]:
+    shown = [group for group in groups if group[0].voting.get("orders") != "fixed" and len(group[0].order) > 1]
+    if not shown:
+        return ()
+    n = Counter(len(group[0].order) for group in shown).most_common(1)[0][0]
+    return bias_by_place([_bare(row) for row in group] for group in shown if len(group[0].order) == n)
+
+
+def _bare(row: ResultRow) -> Vote:
+    """A vote as far as its bias is in it."""
+    draw = Draw(vote=row.vote, seed=row.seed or 0, order=row.order)
+    return Vote(draw=draw, outcome=to_outcome(row), candidate=row.candidate)
 
 
 def _words(voting: Mapping[str, object]) -> str:
