@@ -22,7 +22,7 @@ from typing import Any
 ARGUMENTS = {"sampling_backend": "pytorch", "disable_prefill_cuda_graph": True, "cuda_graph_max_bs_decode": 256}
 JUDGED = {
     "right": {"rm_type": "math", "weight": 1.0},
-    "judge": {"judge": "tokenprob", "judge_options": {"min_mass": 0.0}, "weight": 0.0, "required": False},
+    "judge": {"judge": "tokenprob", "judge_options": {"min_mass": 0.0}, "weight": 1e-4, "required": False},
 }
 ONE_EACH = {"actor": [1, 1], "rollout": [1, 1], "genrm": [1, 1]}
 

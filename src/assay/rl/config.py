@@ -1,6 +1,6 @@
 """``TrainConfig``: every setting of a training run, flat, under the flags' names; a TOML file has the same names.
 
-It is the sum of the parts' own configurations: each part is made out of it (``part``) and knows nothing of the others.
+It is the sum of the parts' own configurations; each part is made out of it (``settings``) and knows no other.
 Owns: what no part says by itself. Does not own: the meaning of any flag.
 """
 
@@ -89,7 +89,7 @@ class TrainConfig(  # pyright: ignore[reportIncompatibleVariableOverride]  # rm_
     def _whole(self) -> Self:
         for kind in PARTS:
             try:
-                self.part(kind)
+                self.settings(kind)
             except ValidationError as error:
                 raise ValueError(explain(error)) from None
         if self.prompt_data is None:
@@ -101,12 +101,12 @@ class TrainConfig(  # pyright: ignore[reportIncompatibleVariableOverride]  # rm_
             )
         return self
 
-    def part(self, kind: type[C]) -> C:
+    def settings(self, kind: type[C]) -> C:
         """The settings of one part."""
         return kind(**{name: getattr(self, name) for name in kind.model_fields})
 
     def trainer(self) -> TrainerConfig:
         """The trainer's settings: its log-probs are at the rollout's temperature."""
-        own = self.part(TrainerConfig)
+        own = self.settings(TrainerConfig)
         save = own.save or str(self.run_dir / "checkpoints")
         return own.model_copy(update={"temperature": self.rollout_temperature or 1.0, "save": save})

@@ -116,7 +116,7 @@ class PaddedPlan:
         q, k, v = (
             torch.nn.functional.pad(t, (0, 0, 0, 1))
             .index_select(1, places)
-            .view(t.shape[0], count, -1, t.shape[2])
+            .reshape(t.shape[0], count, -1, t.shape[2])
             .transpose(0, 1)
             for t, places in ((query, self._rows), (key, self._keys), (value, self._keys))
         )
@@ -124,7 +124,7 @@ class PaddedPlan:
         q = q.reshape(count, kv_heads, -1, query.shape[2])
         mask = self._mask(heads // kv_heads, window, query)
         out = scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)
-        out = out.view(count, heads, self._longest, -1).transpose(1, 2).flatten(0, 1)
+        out = out.reshape(count, heads, self._longest, -1).transpose(1, 2).flatten(0, 1)
         return out.index_select(0, self._back)
 
     def _mask(self, groups: int, window: int | None, like: Tensor) -> Tensor:

@@ -84,16 +84,16 @@ async def local_run(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Lo
     Raises:
         InputError, StartError: something cannot be; nothing was trained.
     """
-    rows = load_prompts(config.prompt_data or "", config.part(DataConfig))
+    rows = load_prompts(config.prompt_data or "", config.settings(DataConfig))
     async with AsyncExitStack() as stack:
         trainer = await asyncio.to_thread(_trainer, config)
-        policy = LocalPolicy(trainer, config.part(AlgorithmConfig).objective(config.rollout_max_response_len))
+        policy = LocalPolicy(trainer, config.settings(AlgorithmConfig).objective(config.rollout_max_response_len))
         stack.push_async_callback(policy.close)
         tokenizer = await asyncio.to_thread(
             load_tokenizer, config.hf_checkpoint, trust_remote_code=config.trust_remote_code
         )
         scorers, judges = await _judges(config, stack)
-        reward = build_reward(config.part(RewardConfig), backends=scorers)
+        reward = build_reward(config.settings(RewardConfig), backends=scorers)
         stack.push_async_callback(reward.close)
         await reward.start()
         reward.check([row.drawn(place) for place, row in enumerate(rows)])
@@ -154,7 +154,7 @@ def _assembled(
     rolling: _Rolling,
     judges: Mapping[str, JudgeOnDuty],
 ) -> LocalRun:
-    rollout = config.part(RolloutConfig)
+    rollout = config.settings(RolloutConfig)
     memory = Memory(budget=FailureBudget(max_rate=config.max_judge_failure_rate), max_dead_steps=config.max_dead_steps)
     cursor = Cursor(rows=len(rows), seed=config.rollout_seed, shuffle=config.rollout_shuffle)
     if config.load is not None:
@@ -166,8 +166,8 @@ def _assembled(
     if rolling.inline is None:
         scoring = DeferredScoring(Groups(answering, rollout, lambda _: (), rolling.reward))
     evaluation = _evaluation(config, rolling)
-    tracking = build_tracking(config.part(TrackingConfig), _info(config))
-    record = SampleRecord(config.run_dir, config.part(RecordConfig))
+    tracking = build_tracking(config.settings(TrackingConfig), _info(config))
+    record = SampleRecord(config.run_dir, config.settings(RecordConfig))
     phases, residency = _residency(plan, policy, rolling.engine, judges)
     parts = Parts(
         phases=phases,
@@ -182,7 +182,7 @@ def _assembled(
         parts,
         LoopConfig(
             num_rollout=config.num_rollout,
-            assemble=config.part(AlgorithmConfig).assembling(config.rollout_max_response_len),
+            assemble=config.settings(AlgorithmConfig).assembling(config.rollout_max_response_len),
             judge_failure_as=config.judge_failure_as,
             save_interval=config.save_interval,
             saves=True,
@@ -196,7 +196,7 @@ def _source(config: TrainConfig, plan: Plan | None, groups: Groups, cursor: Curs
     def prompt(ordinal: int) -> Prompt:
         return rows[cursor.row(ordinal)].drawn(ordinal)
 
-    rollout, failure_as = config.part(RolloutConfig), config.judge_failure_as
+    rollout, failure_as = config.settings(RolloutConfig), config.judge_failure_as
     if plan is not None and plan.mode is Mode.FULLY_ASYNC:
         staleness = plan.max_staleness
         return RolloutAhead(groups, cursor, prompt, rollout, max_staleness=staleness, failure_as=failure_as)
@@ -204,9 +204,9 @@ def _source(config: TrainConfig, plan: Plan | None, groups: Groups, cursor: Curs
 
 
 def _evaluation(config: TrainConfig, rolling: _Rolling) -> Evaluation:
-    own = config.part(EvalConfig)
-    groups = eval_groups(rolling.engine, rolling.tokenizer, own, config.part(RolloutConfig), rolling.inline)
-    sets = load_sets(own, config.part(DataConfig))
+    own = config.settings(EvalConfig)
+    groups = eval_groups(rolling.engine, rolling.tokenizer, own, config.settings(RolloutConfig), rolling.inline)
+    sets = load_sets(own, config.settings(DataConfig))
     return Evaluation(sets, own, groups, steps=config.num_rollout, run=config.run_dir)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from assay.core.deadline import Deadline
 from assay.core.types import SamplingParams
 from assay.engines.base import Engine, Tag
+from assay.engines.embedded.weights import find_model
 from assay.engines.instances import instance_engine
 from assay.engines.pool.config import PoolConfig
 from assay.placement.plans import Plan
@@ -38,20 +39,23 @@ def rollout_engine(config: TrainConfig, plan: Plan | None) -> Engine:
     Raises:
         InputError: an option that it does not have.
     """
-    engines = config.part(EngineConfig)
+    engines = config.settings(EngineConfig)
     options = _options(config, engines.rollout_engine, engines.rollout_engine_options)
     claim = None if plan is None else plan.claims.get("rollout")
     if engines.rollout_engine == "embedded" and (claim is None or len(claim.engines) <= 1):
         return _embedded(config, options)
     spec = InstanceSpec(
         route_key="rollout",
-        model_path=config.hf_checkpoint,
+        # A server of its own knows folders and hub names; the bundled model's folder is found here.
+        model_path=str(find_model(config.hf_checkpoint, with_code=config.trust_remote_code)),
         num_gpus=0 if claim is None else len(claim.gpus),
         num_gpus_per_engine=config.rollout_num_gpus_per_engine,
         engine=_engine_config(config),
         sampling=SamplingParams(),
     )
     first = claim.gpus[0] if claim is not None and claim.gpus else 0
+    if engines.rollout_engine == "sglang":
+        options = _as_trained(config, options)
     return instance_engine(spec, engines.rollout_engine, options, first_gpu=first, processes=False, pool=PoolConfig())
 
 
@@ -77,10 +81,10 @@ async def judge_service(config: TrainConfig) -> AsyncGenerator[tuple[dict[str, S
     Raises:
         StartError, InputError: a judge could not be started.
     """
-    engines = config.part(EngineConfig)
+    engines = config.settings(EngineConfig)
     hub = assemble(
         ServeConfig(
-            genrm=_judges(config.part(GenRMConfig), engines.genrm_engine),
+            genrm=_judges(config.settings(GenRMConfig), engines.genrm_engine),
             engine=engines.genrm_engine,
             engine_options=_options(config, engines.genrm_engine, engines.genrm_engine_options),
             policy=ScoringPolicy(reask=config.judge_reask),
@@ -144,3 +148,10 @@ def _engine_config(config: TrainConfig) -> GenRMEngineConfig:
 def _options(config: TrainConfig, kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     python = {"python": config.sglang_python} if kind == "sglang" and config.sglang_python else {}
     return {**python, **options}
+
+
+def _as_trained(config: TrainConfig, options: Mapping[str, Any]) -> dict[str, Any]:
+    """SGLang would take the type that the checkpoint is stored in; the policy is computed in the trainer's."""
+    dtype = "bfloat16" if config.dtype == "auto" else config.dtype
+    said = dict(options.get("arguments") or {})
+    return {**options, "arguments": {"dtype": dtype, **said}}
