@@ -1,4 +1,4 @@
-"""``assay demo``, which ``make run`` runs: the main job on the bundled questions, through a real service."""
+"""``assay demo``, which ``make run`` runs: judging and training with a judge as the reward, through a real service."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from assay.core.config import Config
 
 
 class DemoFlags(Config):
-    """Judge the bundled questions through a judge service, print tables, write an HTML report."""
+    """Judge the bundled questions through a judge service, train a small policy with its rewards, write a report."""
 
     out: Path = Path("runs/demo")
     """Folder for results, log and report."""
     limit: int | None = Field(default=None, ge=1)
     """Judge only the first so many questions."""
+    steps: int = Field(default=60, ge=0)
+    """Training steps of the small policy; 0 leaves training out."""
+    seed: int = Field(default=0, ge=0)
+    """Another seed trains another policy."""

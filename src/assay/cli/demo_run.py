@@ -1,5 +1,6 @@
 """The demo, step by step: start ``assay serve`` as a process of its own, judge the bundled questions through its
-``/score`` with the rule judge and with the embedded model, print the tables, write a report, stop the service cleanly.
+``/score`` with the rule judge and with the embedded model, train a small policy with rewards from the same service,
+print the tables, write a report, stop the service cleanly.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from assay.judges import Judge, build_judge
 from assay.report.html import write_report
 from assay.report.summary import summarise
 from assay.report.tables import print_summary
+from assay.report.training_story import TrainingStory
+from assay.rl.demo import DemoTraining
 from assay.scoring.job import Job, JobResult, Progress, run_job
 from assay.scoring.remote import RemoteScorer
 
@@ -31,10 +34,11 @@ from .service_process import service_process
 console = Console()
 
 _START_S = 600.0
+TRAINING = "training"
 
 
 def run_demo(flags: DemoFlags) -> None:
-    """Judge the bundled questions with two judges through one service; everything lands in ``flags.out``."""
+    """Judge with two judges, then train with one of them, through one service; everything lands in ``flags.out``."""
     out, limit = flags.out, flags.limit
     log.setup("warning")
     begin = time.perf_counter()
@@ -46,8 +50,9 @@ def run_demo(flags: DemoFlags) -> None:
     with _service(out) as url:
         for judge in judges:
             rows += _judge(url, judge, items, out / f"{judge.name}.parquet")
+        trained = _train(url, flags) if flags.steps else None
     report = out / "report.html"
-    write_report(report, rows, title="Assay demo", items=items)
+    write_report(report, rows, title="Assay demo", items=items, training=trained)
     console.print(f"service stopped; all in {time.perf_counter() - begin:.0f} s", highlight=False, soft_wrap=True)
     console.print(f"[bold]report[/]  {report}\n[bold]rows[/]    {out}/*.parquet", highlight=False, soft_wrap=True)
 
@@ -65,6 +70,14 @@ def _judge(url: str, judge: Judge, items: tuple[Item, ...], out: Path) -> list[R
 async def _through(url: str, job: Job, progress: Progress, result: JobResult) -> None:
     # The client belongs to the event loop that it is used in.
     await run_job(job, RemoteScorer(GenRMClient(url)), progress, result)
+
+
+def _train(url: str, flags: DemoFlags) -> TrainingStory:
+    # The trainer is imported when its turn has come: judging does not wait for it.
+    from .demo_training import train_demo
+
+    config = DemoTraining(seed=flags.seed, steps=flags.steps)
+    return train_demo(console, url, flags.out / TRAINING, config)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from .page import allow, fill, part, write_page
 from .sample import Sample, sample
 from .sections import cards, facts_line, failures, groups, scores
 from .summary import Summary, summarise
+from .training_story import TrainingStory, training_section
 
 
 def write_report(
@@ -35,6 +36,7 @@ def write_report(
     seconds: float | None = None,
     facts: Mapping[str, str] | None = None,
     rates: Rates | None = None,
+    training: TrainingStory | None = None,
 ) -> None:
     """Write the page of a run.
 
@@ -46,11 +48,14 @@ def write_report(
         seconds: how long the judging took.
         facts: further facts of the run for the head of the page.
         rates: what to reckon cost with.
+        training: a training run that belongs to it.
 
     Raises:
         OutputError: the file cannot be written.
     """
-    page = report_page(list(rows), title=title, items=items, seconds=seconds, facts=facts, rates=rates)
+    page = report_page(
+        list(rows), title=title, items=items, seconds=seconds, facts=facts, rates=rates, training=training
+    )
     write_page(path, page)
 
 
@@ -62,6 +67,7 @@ def report_page(
     seconds: float | None = None,
     facts: Mapping[str, str] | None = None,
     rates: Rates | None = None,
+    training: TrainingStory | None = None,
 ) -> str:
     """The page as text."""
     summary = summarise(rows, seconds=seconds, rates=rates)
@@ -81,6 +87,7 @@ def report_page(
             "groups": groups(summary, keys),
             "scores": scores(summary, by),
             "failures": failures(summary, by),
+            "training": "" if training is None else training_section(training),
             "data": _data(summary, shown, keys),
         },
     )

@@ -18,6 +18,7 @@ from assay.core.errors import OutputError
 
 from . import folders
 from .adapter import delta, lora_layers
+from .bars import no_bars
 from .policy import Policy
 from .ranks import Ranks, whole
 
@@ -75,7 +76,8 @@ def export(policy: Policy, folder: Path, ranks: Ranks, *, dtype: torch.dtype | N
 
 def _write(policy: Policy, path: Path, tensors: dict[str, Tensor], dtype: torch.dtype) -> None:
     shell = _shell(policy.lm, dtype)
-    shell.save_pretrained(path, state_dict=tensors, max_shard_size="4GB")
+    with no_bars():
+        shell.save_pretrained(path, state_dict=tensors, max_shard_size="4GB")
     if policy.source is None:
         return
     for pattern in _TOKENIZER_FILES:

@@ -19,6 +19,7 @@ from assay.engines.embedded.attention import PACKED, UnsupportedAttentionError, 
 from assay.engines.embedded.weights import find_model, weight_version
 
 from .adapter import add_adapter
+from .bars import no_bars
 from .batch import TrainSequence
 from .config import TrainerConfig
 from .model import MicroBatch, TokenModel
@@ -113,20 +114,15 @@ def read_model(source: Path, config: TrainerConfig, dtype: torch.dtype) -> Any:
     """The transformers model in a folder, with all of its weights. StartError where it cannot be read."""
     from safetensors import SafetensorError
     from transformers import AutoModelForCausalLM
-    from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
     try:
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            str(source), dtype=dtype, output_loading_info=True, trust_remote_code=config.trust_remote_code
-        )
+        with no_bars():
+            loaded: Any = AutoModelForCausalLM.from_pretrained(
+                str(source), dtype=dtype, output_loading_info=True, trust_remote_code=config.trust_remote_code
+            )
     except (SafetensorError, OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise StartError(f"the model in {str(source)!r} could not be loaded: {first}") from error
-    finally:
-        if shown:
-            logging.enable_progress_bar()
     model, report = loaded
     if missing := sorted(str(key) for key in report["missing_keys"]):
         # transformers fills these with random numbers and goes on.

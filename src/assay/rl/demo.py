@@ -1,0 +1,136 @@
+"""A whole training run for two CPU cores: a small policy that sorts digits badly, and the settings to train it with.
+
+The policy is made here: some supervised steps on answers that are wrong three times out of four. Neither they nor the
+rewards ever see a question that is held out. Owns: task files, warm start, settings, and the accuracy by rule. Does not
+own: the task (``data.demo.sorting``), training itself (``run.train``).
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pydantic import Field
+
+from assay.core.config import Config
+from assay.core.errors import OutputError
+from assay.core.seeds import digest
+from assay.data.demo import sorting
+
+from .config import TrainConfig
+from .evaluation import eval_path
+
+HELD_OUT = "held-out"
+"""The name of the evaluation set."""
+POLICY, TRAIN_FILE, HELD_FILE = "policy", "train.jsonl", "held-out.jsonl"
+
+
+class DemoTraining(Config):
+    """How the demo trains. The defaults are what ``assay demo`` shows."""
+
+    seed: int = Field(default=0, ge=0)
+    """Of the untrained weights, of the warm start and of the rollouts."""
+    warm_steps: int = Field(default=120, ge=1)
+    """Supervised updates before the run."""
+    warm_batch: int = Field(default=64, ge=1)
+    """Questions of each."""
+    warm_lr: float = Field(default=2e-3, gt=0)
+    steps: int = Field(default=60, ge=1)
+    """Steps of the run."""
+    prompts: int = Field(default=16, ge=1)
+    """Questions of a step."""
+    samples: int = Field(default=16, ge=2)
+    """Answers to each."""
+    lr: float = Field(default=5e-4, gt=0)
+    evaluations: int = Field(default=10, ge=1)
+    """How often the held-out questions are answered while it trains."""
+
+    @property
+    def interval(self) -> int:
+        """Steps from one evaluation to the next."""
+        return max(1, self.steps // self.evaluations)
+
+
+def write_task(folder: Path) -> None:
+    """Write prompts and labels of both sides of the split as JSONL. Raises OutputError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, held in ((TRAIN_FILE, False), (HELD_FILE, True)):
+            rows = ({"prompt": sorting.prompt(q), "label": sorting.answer(q)} for q in sorting.questions(held=held))
+            (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    except OSError as error:
+        raise OutputError(f"cannot write the demo's task to {str(folder)!r}: {error.strerror or error}") from error
+
+
+def warm_pairs(config: DemoTraining) -> Iterator[list[tuple[str, str]]]:
+    """The batches of the warm start: questions to train on, with the answers of a poor teacher."""
+    questions, draw = sorting.questions(held=False), random.Random(digest(["warm start", config.seed]))
+    for _ in range(config.warm_steps):
+        chosen = draw.choices(questions, k=config.warm_batch)
+        yield [(sorting.prompt(digits), sorting.mistaken(digits, draw)) for digits in chosen]
+
+
+def warm_policy(folder: Path, config: DemoTraining) -> Path:
+    """Make the policy that the run starts from; returns its folder. Imports torch."""
+    from assay.training.batch import TrainBatch, TrainSequence
+    from assay.training.config import TrainerConfig
+    from assay.training.objective import NllObjective
+    from assay.training.small import EOS, save_small
+    from assay.training.trainer import Trainer
+
+    from .tokens import load_tokenizer
+
+    raw = str(save_small(folder / "untrained", sorting.CHARACTERS, seed=config.seed))
+    trainer, tokenizer = Trainer(TrainerConfig(hf_checkpoint=raw, lr=config.warm_lr)), load_tokenizer(raw)
+
+    def sequence(prompt: str, answer: str) -> TrainSequence:
+        ids = (*tokenizer.encode(answer), EOS)
+        return TrainSequence(prompt_ids=tokenizer.encode(prompt), response_ids=ids, loss_mask=(True,) * len(ids))
+
+    for pairs in warm_pairs(config):
+        trainer.step(TrainBatch(sequences=tuple(sequence(*pair) for pair in pairs)), NllObjective())
+    trainer.export(folder / POLICY)
+    return folder / POLICY
+
+
+def settings(folder: Path, config: DemoTraining, *, genrm_url: str | None = None, **more: Any) -> TrainConfig:
+    """The run's settings, as ``assay train`` would take them. ``genrm_url`` None: the rule ``math`` in this process."""
+    flags: dict[str, Any] = {
+        "hf_checkpoint": str(folder / POLICY),
+        "prompt_data": str(folder / TRAIN_FILE),
+        "eval_prompt_data": (f"{HELD_OUT}={folder / HELD_FILE}",),
+        "eval_interval": config.interval,
+        "eval_temperature": 0.0,
+        "num_rollout": config.steps,
+        "rollout_batch_size": config.prompts,
+        "n_samples_per_prompt": config.samples,
+        "rollout_max_response_len": sorting.LENGTH + 2,
+        "rollout_seed": config.seed,
+        "rm_type": "math",
+        "genrm_url": genrm_url,
+        "lr": config.lr,
+        "lr_decay_style": "linear",
+        "lr_decay_iters": config.steps,
+        # Products this small gain nothing from a second thread, and the judge service wants a core too.
+        "rollout_engine_options": {"threads": 1},
+        "tracker": "none",
+        "record_interval": config.interval,
+        "run_dir": folder / "run",
+    }
+    return TrainConfig(**(flags | more))
+
+
+def accuracies(run: Path) -> list[tuple[int, float]]:
+    """(steps made, share of held-out questions whose greedy answer is the right text), by rule: no judge is asked."""
+    files = [eval_path(run, HELD_OUT, -1), *sorted(eval_path(run, HELD_OUT, 0).parent.glob("step-*.parquet"))]
+    found: list[tuple[int, float]] = []
+    for path in files:
+        columns: dict[str, Sequence[Any]] = pq.read_table(path, columns=["step", "prompt", "response"]).to_pydict()
+        pairs = list(zip(columns["prompt"], columns["response"], strict=True))
+        right = sum(said == sorting.answer(asked.removesuffix(sorting.SIGN)) for asked, said in pairs)
+        found.append((int(columns["step"][0]) + 1, right / len(pairs)))
+    return found
