@@ -58,6 +58,7 @@ def test_equals_attention_under_a_mask(way: str, window: int | None) -> None:
 
 def test_the_way_depends_on_the_device_and_the_size() -> None:
     cuda = torch.device("cuda")
-    assert isinstance(plan_for(SEGMENTS, CPU), SegmentPlan)
+    assert isinstance(plan_for(SEGMENTS, CPU), PaddedPlan)
+    assert isinstance(plan_for([Segment(size=44), Segment(size=32, after=0)], CPU), SegmentPlan)
     assert isinstance(plan_for([Segment(size=9000), Segment(size=9000, after=0)], cuda), SegmentPlan)
     assert isinstance(plan_for([Segment(size=9)], cuda), SegmentPlan)

@@ -49,7 +49,8 @@ class Batch:
         shape = loaded.shape
         self.counters = Counters()
         self.waiting: deque[Ticket] = deque()
-        self.jobs: list[Job] = []
+        self.jobs: dict[Job, None] = {}
+        """In the order in which they were admitted."""
         self._loaded = loaded
         self._renderer = renderer
         self._most = config.max_batch
@@ -111,7 +112,7 @@ class Batch:
             except GenerationError as error:
                 ticket.fail(error)
                 continue
-            self.jobs.append(job)
+            self.jobs[job] = None
             self.filler.add(job)
 
     def _places_taken(self) -> int:
@@ -164,7 +165,7 @@ class Batch:
 
     def _answer(self, job: Job, count: int) -> None:
         completions = tuple(job.done[i] for i in range(count))
-        self.jobs.remove(job)
+        del self.jobs[job]
         self.counters.requests += 1
         self.counters.prompt_tokens += sum(c.prompt_tokens for c in completions)
         self.counters.cached_tokens += sum(c.cached_tokens for c in completions)
@@ -177,6 +178,6 @@ class Batch:
         job.ticket.fail(GenerationError(FailureKind.ENGINE_ERROR, detail))
 
     def _drop(self, job: Job, *, wipe: bool = False) -> None:
-        self.jobs.remove(job)
+        del self.jobs[job]
         self.filler.drop(job)
         self.decoder.drop(job, wipe=wipe)

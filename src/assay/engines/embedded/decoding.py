@@ -32,7 +32,8 @@ class Decoder:
     """
 
     def __init__(self, shape: KvShape, most: int, *, alone: bool) -> None:
-        self.rows: list[Row] = []
+        self.rows: dict[Row, None] = {}
+        """In the order in which they sat down."""
         self.ready: deque[Job] = deque()
         """Jobs with a computed prompt and samples that have not begun."""
         self.banks = Banks(shape)
@@ -58,8 +59,7 @@ class Decoder:
         if row.seat is not None:
             self.banks.leave(row.seat, wipe=wipe)
             row.seat = None
-        if row in self.rows:
-            self.rows.remove(row)
+        self.rows.pop(row, None)
 
     def openings(self) -> list[Job]:
         """The jobs whose next samples may begin now, one entry a sample, the earliest job first."""
@@ -78,7 +78,7 @@ class Decoder:
     def sit(self, row: Row) -> None:
         """Give a row its seat, with the keys and values of its prompt."""
         row.seat = self.banks.seat(row.job.parts)
-        self.rows.append(row)
+        self.rows[row] = None
 
     def step(self, runner: Runner) -> list[tuple[Row, Sampled | BrokenLogitsError]]:
         """One token for every row."""
