@@ -54,6 +54,11 @@ class RunConfig(Config):
     """Run the roles as Ray actors in one placement group."""
     ray_address: str | None = None
     """Address of a running Ray cluster; one is started on this machine without it."""
+    weights_through: Literal["auto", "store", "disk"] = "auto"
+    """With --ray, how weights reach rollout engines: Ray's object store, or a folder in the run's own. See
+    docs/training.md."""
+    train_timeout_s: float = Field(default=3600.0, gt=0)
+    """With --ray, seconds after which a rank of the trainer that does not come back from a call ends the run."""
 
 
 PARTS: tuple[type[Config], ...] = (

@@ -1,7 +1,7 @@
 """A whole training run: from its settings to its last checkpoint, in a folder that says everything about it.
 
 The same command again goes on where the last one stopped, also after kill -9; with other settings it is refused. Owns
-the folder and the order of events. Does not own the parts (``local``, ``cluster``), nor what is shown of it (``cli``).
+the folder and the order of events. Does not own the parts (``assembly``), nor what is shown of it (``cli``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,12 @@ from .tracking.tracking import catch_up
 
 CONFIG, PLAN, CHECKPOINTS = "config.json", "plan.json", "checkpoints"
 
-_MAY_CHANGE = frozenset({"num_rollout", "load", "tracker", "tracker_run", "save_interval", "keep_checkpoints"})
+_MAY_CHANGE = frozenset(
+    {
+        *("num_rollout", "load", "tracker", "tracker_run", "save_interval", "keep_checkpoints"),
+        *("ray", "ray_address", "weights_through", "train_timeout_s"),
+    }
+)
 """Settings under which the steps that were made are the same steps."""
 
 
@@ -66,9 +71,9 @@ async def train(config: TrainConfig, result: RunResult, observers: Sequence[Obse
     config = prepared(config)
     if plan is not None:
         _write(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
-    from .local.build import local_run
+    from .assembly import assembled
 
-    async with local_run(config, plan) as run:
+    async with assembled(config, plan) as run:
         memory = run.loop.memory
         result.first_step = result.steps = memory.step
         run.record.resume(memory.step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import torch
 
 from assay.core.errors import InputError
 from assay.placement.plans import Mode
+from assay.rl.cluster.engines import located
 from assay.rl.cluster.publish import pick_way
 from assay.rl.cluster.tensors import pack, unpacked
 
@@ -49,3 +51,12 @@ def test_ways_that_cannot_work_are_refused() -> None:
         pick_way("store", "sglang", Mode.SPLIT, cards=True)
     with pytest.raises(InputError, match="split puts rollout engines to sleep"):
         pick_way("store", "embedded", Mode.SPLIT, cards=False)
+
+
+def test_folders_are_named_by_their_whole_path_and_models_by_their_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "policy").mkdir()
+    assert located("policy") == str(tmp_path / "policy")
+    assert located("Qwen/Qwen3-4B") == "Qwen/Qwen3-4B"

@@ -26,7 +26,7 @@ from ..ports import Publisher
 from ..residency import EVERYTHING, Resident
 from .actors import start_rank
 from .crew import Crew
-from .engines import Recipe, Shelf, Site, judge_engine, rollout_pool
+from .engines import Recipe, Shelf, Site, judge_engine, located, rollout_pool
 from .group import reserved
 from .policy import Forward, Limits, RayPolicy
 from .publish import ThroughFolder, ThroughStore, Way, pick_way
@@ -199,11 +199,7 @@ def _publisher(
 
 
 def _absolute(config: TrainerConfig) -> TrainerConfig:
-    """Paths as they are for processes that run elsewhere; names of models stay names."""
-    folders = {name: path for name in ("save", "load") if (path := dict(config)[name]) is not None}
-    folders |= {
-        name: path
-        for name in ("hf_checkpoint", "ref_load")
-        if (path := dict(config)[name]) is not None and Path(path).is_dir()
-    }
-    return config.model_copy(update={name: os.path.abspath(path) for name, path in folders.items()})
+    """Paths as they are for processes that run elsewhere."""
+    found = {name: os.path.abspath(path) for name in ("save", "load") if (path := dict(config)[name]) is not None}
+    models = {name: located(path) for name in ("hf_checkpoint", "ref_load") if (path := dict(config)[name]) is not None}
+    return config.model_copy(update=found | models)

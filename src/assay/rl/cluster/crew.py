@@ -133,7 +133,7 @@ class Crew:
         silent = [hand.name for hand, call in zip(self.hands, calls, strict=True) if not call.done()]
         return AssayError(
             f"{', '.join(silent)} did not come back from {method!r} within {timeout_s:g} s "
-            f"({len(calls) - len(silent)} of {len(calls)} did): a rank hangs, or the limit (--train-timeout-s) is short"
+            f"({len(calls) - len(silent)} of {len(calls)} did): one hangs, or --train-timeout-s is too short"
         )
 
 

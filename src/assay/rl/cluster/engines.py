@@ -6,10 +6,11 @@ dies and builds another in its seat. Owns: which options an engine gets from the
 
 from __future__ import annotations
 
-import logging
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 from assay.engines.base import Engine
@@ -25,8 +26,6 @@ from assay.wire.genrm import InstanceSpec
 
 from .actors import SeatBerth
 from .seats import Seat
-
-log = logging.getLogger(__name__)
 
 STORE = "ray-object-store:"
 """What a source of weights begins with that are in Ray's object store; the version follows."""
@@ -106,7 +105,7 @@ def rollout_pool(claim: Claim, recipe: Recipe, site: Site) -> PoolEngine:
     Raises:
         InputError: an option that the engine does not take.
     """
-    options: dict[str, Any] = dict(recipe.options)
+    options: dict[str, Any] = {**recipe.options, "model": located(str(recipe.options["model"]))}
     if recipe.kind == "sglang":
         of_plan = {"mem_fraction_static": claim.fraction, "num_gpus": len(claim.engines[0])}
         options = {**of_plan, "backups_on_host": site.backups(claim.name), **options}
@@ -121,7 +120,7 @@ def judge_engine(claim: Claim, spec: InstanceSpec, recipe: Recipe, site: Site) -
     share = claim.fraction if recipe.kind == "sglang" else None
     config = spec.engine.model_copy(update={"mem_fraction_static": share})
     return instance_engine(
-        replace(spec, engine=config),
+        replace(spec, engine=config, model_path=located(spec.model_path)),
         recipe.kind,
         recipe.options,
         first_gpu=0,
@@ -129,3 +128,8 @@ def judge_engine(claim: Claim, spec: InstanceSpec, recipe: Recipe, site: Site) -
         pool=recipe.pool,
         host=lambda index, options: site.engine(claim.name, index, options),
     )
+
+
+def located(model: str) -> str:
+    """A folder by its whole path, since actors have another working directory; names of models stay names."""
+    return os.path.abspath(model) if Path(model).is_dir() else model

@@ -25,9 +25,9 @@ from .rank import State
 class Limits:
     """Seconds after which something hangs."""
 
-    start_s: float = 1800.0
+    start_s: float = 3600.0
     train_s: float = 3600.0
-    move_s: float = 600.0
+    move_s: float = 3600.0
     """Of sleeping, waking, saving, and handing weights out."""
 
 

@@ -40,22 +40,19 @@ def rollout_engine(config: TrainConfig, plan: Plan | None) -> Engine:
         InputError: an option that it does not have.
     """
     engines = config.settings(EngineConfig)
-    options = _options(config, engines.rollout_engine, engines.rollout_engine_options)
+    options = rollout_options(config)
     claim = None if plan is None else plan.claims.get("rollout")
     if engines.rollout_engine == "embedded" and (claim is None or len(claim.engines) <= 1):
         return _embedded(config, options)
     spec = InstanceSpec(
         route_key="rollout",
-        # A server of its own knows folders and hub names; the bundled model's folder is found here.
-        model_path=str(find_model(config.hf_checkpoint, with_code=config.trust_remote_code)),
+        model_path=policy_folder(config),
         num_gpus=0 if claim is None else len(claim.gpus),
         num_gpus_per_engine=config.rollout_num_gpus_per_engine,
         engine=_engine_config(config),
         sampling=SamplingParams(),
     )
     first = claim.gpus[0] if claim is not None and claim.gpus else 0
-    if engines.rollout_engine == "sglang":
-        options = _as_trained(config, options)
     return instance_engine(spec, engines.rollout_engine, options, first_gpu=first, processes=False, pool=PoolConfig())
 
 
@@ -73,10 +70,15 @@ class JudgeOnDuty:
 
 
 @asynccontextmanager
-async def judge_service(config: TrainConfig) -> AsyncGenerator[tuple[dict[str, Scorer], dict[str, JudgeOnDuty]]]:
+async def judge_service(
+    config: TrainConfig, built: Mapping[str, Engine] | None = None
+) -> AsyncGenerator[tuple[dict[str, Scorer], dict[str, JudgeOnDuty]]]:
     """The judges that the flags declare, behind the service's routes; gives scorers and residents by route key.
 
     While it runs, ``ASSAY_GENRM_URL`` names it, so that reward functions of the user's reach it.
+
+    Args:
+        built: their engines by route key, where they live elsewhere; the service starts and closes them.
 
     Raises:
         StartError, InputError: a judge could not be started.
@@ -86,9 +88,10 @@ async def judge_service(config: TrainConfig) -> AsyncGenerator[tuple[dict[str, S
         ServeConfig(
             genrm=_judges(config.settings(GenRMConfig), engines.genrm_engine),
             engine=engines.genrm_engine,
-            engine_options=_options(config, engines.genrm_engine, engines.genrm_engine_options),
+            engine_options=judge_options(config),
             policy=ScoringPolicy(reask=config.judge_reask),
-        )
+        ),
+        built,
     )
     settings = ServiceSettings(port=0)
     app = create_app(hub, settings)
@@ -122,12 +125,26 @@ def _bare(config: GenRMEngineConfig) -> GenRMEngineConfig:
     return config.model_copy(update={"mem_fraction_static": None})
 
 
-def _embedded(config: TrainConfig, options: Mapping[str, Any]) -> Engine:
-    from assay.engines.embedded.config import EmbeddedConfig
-    from assay.engines.embedded.engine import EmbeddedEngine
+def rollout_options(config: TrainConfig) -> dict[str, Any]:
+    """Of the rollout engine, as far as the flags say them."""
+    options = _options(config, config.rollout_engine, config.rollout_engine_options)
+    return _as_trained(config, options) if config.rollout_engine == "sglang" else options
 
+
+def policy_folder(config: TrainConfig) -> str:
+    """The policy's folder. A server of its own knows folders and hub names; the bundled model's is found here."""
+    return str(find_model(config.hf_checkpoint, with_code=config.trust_remote_code))
+
+
+def judge_options(config: TrainConfig) -> dict[str, Any]:
+    """Of every judge's engine, beside its model."""
+    return _options(config, config.genrm_engine, config.genrm_engine_options)
+
+
+def embedded_options(config: TrainConfig) -> dict[str, Any]:
+    """Of the embedded engine that the policy answers with, but for what ``--rollout-engine-options`` says."""
     places = config.rollout_batch_size * config.n_samples_per_prompt
-    said: dict[str, Any] = {
+    return {
         "model": config.hf_checkpoint,
         "batch_invariant": config.batch_invariant,
         "max_batch": min(256, max(32, places)),
@@ -135,9 +152,14 @@ def _embedded(config: TrainConfig, options: Mapping[str, Any]) -> Engine:
         "trust_remote_code": config.trust_remote_code,
         "dtype": config.dtype,
         "device": config.device,
-        **options,
     }
-    return EmbeddedEngine(EmbeddedConfig(**said))
+
+
+def _embedded(config: TrainConfig, options: Mapping[str, Any]) -> Engine:
+    from assay.engines.embedded.config import EmbeddedConfig
+    from assay.engines.embedded.engine import EmbeddedEngine
+
+    return EmbeddedEngine(EmbeddedConfig(**{**embedded_options(config), **options}))
 
 
 def _engine_config(config: TrainConfig) -> GenRMEngineConfig:
