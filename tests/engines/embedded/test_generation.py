@@ -43,7 +43,7 @@ def direct_logprobs(model: Any, prompt: list[int], reply: list[int]) -> list[flo
 def test_greedy_is_that_of_transformers_at_every_length_and_in_one_batch(
     engine: EmbeddedEngine, plain: Any, tok: Any
 ) -> None:
-    # 140 new tokens carry the short prompts out of their first bank of 128.
+    # 140 new tokens carry the short prompts out of their first bank.
     answers = ask(engine, *(request(p, max_new_tokens=140) for p in PROMPTS))
     for prompt, (answer,) in zip(PROMPTS, answers, strict=True):
         assert list(answer.token_ids) == generated(plain, ids_of(tok, prompt), 140)

@@ -47,7 +47,7 @@ def test_a_row_that_outgrows_its_bank_moves_to_a_wider_one() -> None:
 def test_memory_goes_with_the_last_row() -> None:
     banks = Banks(SHAPE)
     seat = banks.seat([slab(1)])
-    assert banks.nbytes == 8 * 128
+    assert banks.nbytes == 8 * 32
     banks.leave(seat)
     assert banks.nbytes == 0
 

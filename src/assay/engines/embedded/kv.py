@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-_LEAST_WIDTH = 128
+_LEAST_WIDTH = 32
+"""Places are zeroed as banks fill: with many short rows, wider ones cost more than the model does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
