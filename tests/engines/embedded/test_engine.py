@@ -54,7 +54,7 @@ def endless(prompt: str = "on and on") -> Request:
     return request(prompt, max_new_tokens=FOREVER)
 
 
-def test_it_speaks_all_protocols_and_says_what_it_is(engine: EmbeddedEngine) -> None:
+def test_it_speaks_all_protocols_and_says_what_it_is(engine: EmbeddedEngine, plain: Any) -> None:
     assert isinstance(engine, StreamingEngine)
     assert isinstance(engine, Offloadable)
     assert isinstance(engine, Updatable)
@@ -62,6 +62,7 @@ def test_it_speaks_all_protocols_and_says_what_it_is(engine: EmbeddedEngine) -> 
     assert info.capabilities == {"chat", "tokens", "choices", "logprobs", "token_ids"}
     assert len(info.weight_version) == 12
     assert (info.context_len, info.num_gpus, info.batch_invariant) == (640, 0, False)
+    assert info.parameters == sum(weights.numel() for weights in plain.parameters())
     ((answer,),) = ask(engine, request("Hi"))
     assert (answer.model, answer.weight_version) == (info.model, info.weight_version)
 
