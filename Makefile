@@ -19,7 +19,7 @@ $(READY): requirements/lock.txt requirements/model.txt pyproject.toml
 	$(PIP) --no-deps --no-build-isolation --editable .
 	@touch $@
 
-run: $(READY)    ## the main job: start a judge service, judge the bundled questions through it, write a report
+run: $(READY)    ## the main job: start a judge service, judge the bundled questions, train with its rewards, write a report
 	$(BIN)/assay demo
 
 serve: $(READY)  ## the judge service on 127.0.0.1:8000, with the embedded model
