@@ -18,7 +18,6 @@ from assay.core.deadline import Deadline
 from assay.engines.base import Engine, Tag
 from assay.engines.embedded.config import EmbeddedConfig
 from assay.engines.embedded.engine import EmbeddedEngine
-from assay.engines.lifecycle import State
 from assay.judges import build_judge
 from assay.placement import PlacementFlags, Plan, parse_cluster, place
 from assay.placement.plans import Phase, PhaseKind
@@ -336,10 +335,11 @@ async def where_all_are(parts: ClusterParts) -> dict[str, Presence]:
     found["actor"] = "asleep" if asleep[0] else "awake"
     for role, engine in {"rollout": parts.rollout, **parts.judges}.items():
         tags: set[frozenset[str]] = set()
-        # One that was killed is nowhere until it is built again.
-        for member in [one for one in engine.members if one.life.state not in (State.DEAD, State.STARTING)]:
+        for member in engine.members:
             health = await member.engine.health()
-            tags.add(frozenset(health.detail["asleep"]))
+            # One that was killed is nowhere, until another is there.
+            if health.healthy:
+                tags.add(frozenset(health.detail["asleep"]))
         assert len(tags) == 1
         (off,) = tags
         found[role] = "asleep" if "weights" in off else "weights" if off else "awake"
