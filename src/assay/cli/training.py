@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from assay.core import log
 from assay.core.errors import TrainingStopped
+from assay.report.training import read_training
+from assay.report.training_page import write_training_page
+from assay.report.training_table import print_training
 from assay.rl.config import TrainConfig
+from assay.rl.progress import ToldSteps
 from assay.rl.run import RunResult, train
 
 from .recipe import under_flags
 from .train import TrainFlags
+from .training_progress import training_progress
+
+METRICS = "metrics.jsonl"
 
 console = Console()
 
@@ -29,7 +34,9 @@ def train_run(flags: TrainFlags) -> None:
         return
     result = RunResult(run_dir=config.run_dir)
     try:
-        asyncio.run(train(config, result))
+        answers = config.rollout_batch_size * config.n_samples_per_prompt
+        with training_progress(console, config.num_rollout, answers=answers) as tell:
+            asyncio.run(train(config, result, [ToldSteps(tell)]))
     except KeyboardInterrupt:
         console.print(f"stopped after {result.steps} steps; the same command goes on from the last checkpoint")
         sys.exit(130)
@@ -46,15 +53,9 @@ def _config(flags: TrainFlags) -> TrainConfig:
 
 
 def _show(result: RunResult) -> None:
-    table = Table(title=f"{result.run_dir}: steps {result.first_step} to {result.steps}", title_justify="left")
-    table.add_column("what")
-    table.add_column("before", justify="right")
-    table.add_column("last", justify="right")
-    names = [name for name in result.last if name.startswith(("reward/mean", "eval/"))]
-    for name in names:
-        table.add_row(name, _number(result.baseline.get(name)), _number(result.last.get(name)))
-    console.print(table)
-
-
-def _number(value: Any) -> str:
-    return "-" if value is None else f"{value:.4f}"
+    """The table of the run, its page, and where everything is; nothing where no step was made."""
+    if not (result.run_dir / METRICS).exists():
+        return
+    run = read_training(result.run_dir)
+    write_training_page(run)
+    print_training(console, run)
