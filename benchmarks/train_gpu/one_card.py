@@ -1,10 +1,11 @@
 """``assay train`` on one card with SGLang: beside each other, co-resident with a judge, and defer-swap; one table.
 
-    python benchmarks/train_gpu/one_card.py --judge JUDGE_MODEL_FOLDER --out OUT [--steps 20] [--only co-resident]
+    python -m benchmarks.train_gpu.one_card --judge JUDGE_MODEL_FOLDER --out OUT [--steps 20] [--only co-resident]
 
 The policy is the bundled SmolLM2-135M, the task one- and two-digit sums; the math rule rewards, and in the two shared
 layouts a judge model is asked as well (with weight 0, so that the rewards of the three runs are comparable). What each
-run says of itself stands in ``OUT/<layout>/metrics.jsonl``.
+run says of itself stands in ``OUT/<layout>/metrics.jsonl``; what the planner said of it, before it began, in
+``OUT/<layout>.plan.json``, with the speeds of those before. The first layout has no moves and no plan: it measures.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+
+from assay.engines.embedded.weights import find_model
+
+from .prediction import compare, predict, workload
 
 ARGUMENTS = {"sampling_backend": "pytorch", "disable_prefill_cuda_graph": True, "cuda_graph_max_bs_decode": 256}
 JUDGED = {
@@ -37,9 +42,15 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     data = _sums(options.out / "sums.jsonl")
+    done: list[Path] = []
     for layout in ("beside", "co-resident", "defer-swap"):
-        if options.only in (None, layout):
-            _run(layout, data, options)
+        if options.only not in (None, layout):
+            continue
+        flags = _flags(layout, data, options)
+        if layout != "beside":
+            _predict(layout, flags, options, done)
+        if _run(layout, flags, options):
+            done.append(options.out / layout)
     _table(options.out)
 
 
@@ -86,9 +97,14 @@ def _flags(layout: str, data: Path, options: argparse.Namespace) -> dict[str, An
     return {**shared, **judges}
 
 
-def _run(layout: str, data: Path, options: argparse.Namespace) -> None:
+def _predict(layout: str, flags: dict[str, Any], options: argparse.Namespace, done: list[Path]) -> None:
+    written = options.out / f"{layout}.plan.json"
+    predict(flags, find_model("smollm2-135m-instruct"), Path(options.judge), workload(32, 8, 8, 110), written, done)
+
+
+def _run(layout: str, flags: dict[str, Any], options: argparse.Namespace) -> bool:
     recipe = options.out / f"{layout}.json"
-    recipe.write_text(json.dumps(_flags(layout, data, options)))
+    recipe.write_text(json.dumps(flags))
     code = (
         "import asyncio, json, sys; from pathlib import Path; from assay.rl.config import TrainConfig; "
         "from assay.rl.run import RunResult, train; c = TrainConfig(**json.loads(Path(sys.argv[1]).read_text())); "
@@ -105,6 +121,7 @@ def _run(layout: str, data: Path, options: argparse.Namespace) -> None:
     print(f"{layout}: exit {done} after {time.monotonic() - begin:.0f} s", flush=True)
     if done:
         print((options.out / f"{layout}.log").read_text(errors="replace")[-2500:], flush=True)
+    return not done and (options.out / layout / "metrics.jsonl").exists()
 
 
 def _table(out: Path) -> None:
@@ -128,6 +145,9 @@ def _table(out: Path) -> None:
             values = [line[name] for line in steps[1:] if name in line]
             if values:
                 print(f"  {name:28s} median {statistics.median(values):.4g}")
+        written = out / f"{path.parent.name}.plan.json"
+        if written.exists():
+            print("  " + compare(path.parent, written))
 
 
 if __name__ == "__main__":

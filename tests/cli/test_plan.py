@@ -116,3 +116,26 @@ def test_a_judge_that_there_is_none_of(
     code, _, err = run(monkeypatch, capsys, *SPLIT, *given)
     assert code == 2
     assert "no judge has the route key 'quality'; configured: __default__" in err
+
+
+def test_speeds_come_from_a_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path
+) -> None:
+    step = {"time/generate": 2.0, "time/train": 1.5, "time/publish": 0.25, "rollout/response_length": 16.0}
+    (config / "metrics.jsonl").write_text("".join(json.dumps({"step": n, **step}) + "\n" for n in range(3)))
+    asked = (*SPLIT, "--model-config", str(config), "--rates-from", str(config), "--json")
+    code, out, err = run(monkeypatch, capsys, *asked, "--rates", '{"sync_s": 9}')
+    assert (code, err) == (0, "")
+    plan = load_plan(json.loads(out))
+    assert plan.prediction is not None
+    assert plan.prediction.phases["train"] == pytest.approx(1.5)
+    assert plan.prediction.phases["weights to the rollout"] == 9  # what --rates says wins
+
+
+def test_a_run_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path
+) -> None:
+    code, _, err = run(monkeypatch, capsys, *SPLIT, "--model-config", str(config), "--rates-from", str(config / "no"))
+    assert code == 2
+    assert "--rates-from" in err
+    assert "No such file" in err

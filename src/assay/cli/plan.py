@@ -27,6 +27,8 @@ class PlanFlags(PlacementFlags):
     """JSON: dtype, lora_rank, checkpointing, micro_batch_tokens, reference, old_logprobs."""
     rates: Rates = Rates()
     """JSON: measured speeds, e.g. {"rollout": {"tokens_per_s": [[1, 300], [64, 9000]]}, "sync_s": 2}."""
+    rates_from: Path | None = None
+    """A run's folder: speeds and response length out of its metrics.jsonl, instead of assumed ones; --rates wins."""
     reward_key: str | None = None
     """Taken so that a training command can be pasted; nothing here depends on it."""
     gantt: Path | None = None

@@ -9,7 +9,20 @@ from typing import Any, cast
 from rich.console import Console
 
 from assay.core.errors import InputError
-from assay.placement import Job, ModelShape, dump_plan, make_job, parse_cluster, plan, read_shape
+from assay.placement import (
+    Job,
+    ModelShape,
+    Rates,
+    Workload,
+    dump_plan,
+    make_job,
+    measured_rates,
+    measured_workload,
+    parse_cluster,
+    place,
+    plan,
+    read_shape,
+)
 from assay.report.gantt import write_gantt
 from assay.report.plan import print_plan
 
@@ -34,7 +47,38 @@ def _job(flags: PlanFlags) -> Job | None:
     if flags.policy_config is None:
         return None
     policy = _shape(flags.policy_config, "policy")
-    return make_job(flags, policy, _judges(flags), workload=flags.workload, training=flags.training, rates=flags.rates)
+    workload, rates = _speeds(flags)
+    return make_job(flags, policy, _judges(flags), workload=workload, training=flags.training, rates=rates)
+
+
+def _speeds(flags: PlanFlags) -> tuple[Workload, Rates]:
+    """What the flags say; with ``--rates-from`` the rest is what that run measured."""
+    if flags.rates_from is None:
+        return flags.workload, flags.rates
+    steps = _steps(flags.rates_from)
+    work = measured_workload(steps, flags.workload)
+    placed = place(flags, parse_cluster(flags.cluster, flags.host_memory_gib))
+    claims = {name: placed.claims[name] for name in ("rollout", "actor")}
+    measured = measured_rates(
+        steps,
+        work,
+        rollout_engines=max(1, len(claims["rollout"].engines)),
+        actor_gpus=max(1, len(claims["actor"].gpus)),
+        judges=list(flags.specs()),
+    )
+    said = {name: getattr(flags.rates, name) for name in flags.rates.model_fields_set}
+    return work, measured.model_copy(update=said)
+
+
+def _steps(run: Path) -> list[dict[str, float]]:
+    file = run / "metrics.jsonl" if run.is_dir() else run
+    try:
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except OSError as error:
+        raise InputError(f"--rates-from {str(run)!r}: cannot read {str(file)!r}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"--rates-from {str(run)!r}: {str(file)!r} is not JSON lines: {error}") from error
+    return [line for line in lines if isinstance(line, dict)]
 
 
 def _judges(flags: PlanFlags) -> dict[str, ModelShape]:

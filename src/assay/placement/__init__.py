@@ -4,6 +4,7 @@ from .cluster import CARDS, GIB, Card, Cluster, parse_cluster
 from .flags import PlacementFlags
 from .forecast import Advice, Memory, MemoryRow, Option, Prediction, Span
 from .job import EngineRate, Job, JudgeLoad, Rates, Training, Workload
+from .measured import measured_rates, measured_workload
 from .model import ModelShape, read_shape
 from .planner import dump_plan, load_plan, place
 from .planning import make_job, plan
@@ -37,6 +38,8 @@ __all__ = [
     "dump_plan",
     "load_plan",
     "make_job",
+    "measured_rates",
+    "measured_workload",
     "parse_cluster",
     "place",
     "plan",
