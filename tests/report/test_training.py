@@ -44,10 +44,9 @@ def test_failures_and_time_add_up(tmp_path: Path) -> None:
     run = read_training(write_run(tmp_path / "run"))
     assert answers(run) == 800
     assert failures(run) == {"judge: parse_error": pytest.approx(40.0), "rollout": pytest.approx(10.0)}
-    # Saving, a second a step, is a part of the loop's training phase.
     assert seconds_by_phase(run) == {
         "generate": 80.0,
-        "train": 40.0,
+        "train": 60.0,
         "sync": 10.0,
         "save": 20.0,
         "eval": 10.0,

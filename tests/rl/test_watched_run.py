@@ -28,8 +28,10 @@ from assay.rl.rollout.config import RolloutConfig
 from assay.rl.rollout.groups import Groups
 from assay.rl.rollout.now import RolloutNow
 from assay.rl.sample import Prompt
-from assay.rl.tracking.lines import BASELINE, MetricLines, read_lines
-from assay.rl.tracking.tracking import Tracking, catch_up
+from assay.rl.tracking.config import TrackingConfig
+from assay.rl.tracking.lines import BASELINE, read_lines
+from assay.rl.tracking.trackers import RunInfo
+from assay.rl.tracking.tracking import build_tracking
 from assay.training.batch import PerToken, StepMetrics, TrainBatch, TrainSequence, UpdateMetrics
 
 from .watching import Equal, Letters, Parrot
@@ -146,12 +148,12 @@ async def _run(folder: Path, fuse: Fuse) -> None:
         steps=STEPS,
         run=folder,
     )
-    monitor, record, tracking = Monitor(MonitorConfig()), SampleRecord(folder), Tracking(MetricLines(folder))
-    if tracking.lines.path.exists():
-        monitor.resume(read_lines(tracking.lines.path), memory.step)
+    monitor, record = Monitor(MonitorConfig()), SampleRecord(folder)
+    tracking = build_tracking(TrackingConfig(tracker="none"), RunInfo(folder=folder, first_step=memory.step))
+    monitor.resume(read_lines(tracking.lines.path), memory.step)
     record.resume(memory.step)
-    await catch_up(tracking, memory.step, memory.pending, [evaluation, monitor])
-    if memory.step == 0 and tracking.lines.resume(0) is None:
+    evaluation.resume(memory.step)
+    if memory.step == 0 and tracking.lines.last() is None:
         await tracking.write(BASELINE, await evaluation.baseline())
 
     class Kills:
@@ -201,6 +203,34 @@ def test_the_run_learns_and_its_record_is_complete(whole: tuple[Path, int]) -> N
     assert {step: len(rows) for step, rows in _samples(folder).items()} == dict.fromkeys(range(STEPS), 8)
 
 
+def _killed(folder: Path, left: int) -> bool:
+    try:
+        asyncio.run(_run(folder, Fuse(left)))
+    except Killed:
+        return True
+    return False
+
+
+def test_killed_at_every_place_it_leaves_the_same_record(whole: tuple[Path, int], tmp_path: Path) -> None:
+    """Before and after the record, the line, the checkpoint and the weights of every step."""
+    folder, places = whole
+    for place in range(places):
+        own = tmp_path / str(place)
+        assert _killed(own, place)
+        asyncio.run(_run(own, Fuse()))
+        assert _seen(own) == _seen(folder), place
+        assert _samples(own) == _samples(folder), place
+
+
+@pytest.mark.parametrize("place", range(1, 40))
+def test_a_checkpoint_is_never_ahead_of_the_records(whole: tuple[Path, int], tmp_path: Path, place: int) -> None:
+    _killed(tmp_path, place)
+    if (tmp_path / "checkpoint.json").exists():
+        made = json.loads((tmp_path / "checkpoint.json").read_text())["extra"]["step"]
+        assert [line["step"] for line in _seen(tmp_path)][: made + 1] == [-1, *range(made)]
+        assert list(_samples(tmp_path))[:made] == list(range(made))
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_killed_at_random_moments_it_leaves_the_same_record(whole: tuple[Path, int], tmp_path: Path, seed: int) -> None:
     folder, places = whole
@@ -214,5 +244,4 @@ def test_killed_at_random_moments_it_leaves_the_same_record(whole: tuple[Path, i
     asyncio.run(_run(tmp_path, Fuse()))
     assert _seen(tmp_path) == _seen(folder)
     found, expected = _samples(tmp_path), _samples(folder)
-    assert found.keys() <= expected.keys()
-    assert all(found[step] == expected[step] for step in found)
+    assert found == expected

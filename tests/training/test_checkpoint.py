@@ -96,6 +96,16 @@ def test_what_a_kill_left_half_written_is_not_taken_and_goes(tmp_path: Path) -> 
     assert sorted(p.name for p in tmp_path.iterdir()) == ["step-00000000", "step-00000000.1"]
 
 
+def test_going_back_leaves_no_later_checkpoint(tmp_path: Path) -> None:
+    for name in ("step-00000001", "step-00000002", "step-00000002.1", "step-00000003"):
+        (tmp_path / name).mkdir()
+    folders.go_back(tmp_path, tmp_path)
+    folders.go_back(tmp_path, tmp_path / "elsewhere")
+    assert len(folders.checkpoints(tmp_path)) == 4
+    folders.go_back(tmp_path, tmp_path / "x" / ".." / "step-00000002")
+    assert [path.name for path in folders.checkpoints(tmp_path)] == ["step-00000001", "step-00000002"]
+
+
 def test_a_full_disk_is_told_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     t = trainer(tmp_path, keep_checkpoints=1)
     kept = t.save(extra="kept")

@@ -25,8 +25,8 @@ CONFIG = "config.json"
 FEW = 5
 """Steps at the start and at the end that first and last figures are averaged over."""
 PHASES = ("generate", "judge", "train", "sync", "moves", "save", "eval", "monitor")
-"""Names under ``time/`` that are stretches of a run, in their order; the loop's own step is the sum of the first five
-and of saving."""
+"""Names under ``time/`` that are stretches of a run, in their order; the loop's own step is the sum of the first five.
+Saving is told with the step after the checkpoint."""
 
 Points = list[tuple[int, float]]
 """(steps made, value); the baseline is at 0."""
@@ -134,8 +134,6 @@ def answers(run: TrainingRun) -> int:
 def seconds_by_phase(run: TrainingRun) -> dict[str, float]:
     """Seconds of the run's steps by what they were spent on; phases without any are left out."""
     sums = {phase: sum(value for _, value in run.points(f"time/{phase}")) for phase in PHASES}
-    # Saving happens within training, and is shown apart.
-    sums["train"] = max(0.0, sums["train"] - sums["save"])
     return {phase: seconds for phase, seconds in sums.items() if seconds > 0}
 
 

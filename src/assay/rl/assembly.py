@@ -10,10 +10,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 from assay.core.errors import InputError
 from assay.engines.base import Engine
 from assay.placement.plans import Mode, Plan
+from assay.training import folders
 
 from .algorithm import AlgorithmConfig
 from .config import TrainConfig
@@ -134,14 +136,18 @@ def _assembled(
     if config.load is not None:
         memory.restore(provided.extra)
         cursor.restore(memory.source)
+        # Before the records of what is made again go: a checkpoint without its records must not be gone on from.
+        folders.go_back(config.checkpoints, Path(config.load))
     answering = Answering(rolling.engine, rolling.tokenizer, rollout)
     groups = Groups(answering, rollout, lambda prompt: rolling.tokenizer.render(prompt.prompt), rolling.inline)
     scoring = None
     if rolling.inline is None:
         scoring = DeferredScoring(Groups(answering, rollout, lambda _: (), rolling.reward))
     evaluation = _evaluation(config, rolling)
-    tracking = build_tracking(config.settings(TrackingConfig), _info(config))
+    tracking = build_tracking(config.settings(TrackingConfig), _info(config, memory.step))
     record = SampleRecord(config.run_dir, config.settings(RecordConfig))
+    for one in (record, evaluation):
+        one.resume(memory.step)
     parts = Parts(
         phases=provided.phases,
         source=_source(config, plan, groups, cursor, rows),
@@ -183,5 +189,6 @@ def _evaluation(config: TrainConfig, rolling: _Rolling) -> Evaluation:
     return Evaluation(sets, own, groups, steps=config.num_rollout, run=config.run_dir)
 
 
-def _info(config: TrainConfig) -> RunInfo:
-    return RunInfo(folder=config.run_dir, project=config.tracker_project, name=config.tracker_run or "")
+def _info(config: TrainConfig, step: int) -> RunInfo:
+    name = config.tracker_run or ""
+    return RunInfo(folder=config.run_dir, project=config.tracker_project, name=name, first_step=step)

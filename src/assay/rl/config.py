@@ -113,5 +113,9 @@ class TrainConfig(  # pyright: ignore[reportIncompatibleVariableOverride]  # rm_
     def trainer(self) -> TrainerConfig:
         """The trainer's settings: its log-probs are at the rollout's temperature."""
         own = self.settings(TrainerConfig)
-        save = own.save or str(self.run_dir / "checkpoints")
-        return own.model_copy(update={"temperature": self.rollout_temperature or 1.0, "save": save})
+        return own.model_copy(update={"temperature": self.rollout_temperature or 1.0, "save": str(self.checkpoints)})
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the run's own checkpoints."""
+        return Path(self.save) if self.save else self.run_dir / "checkpoints"

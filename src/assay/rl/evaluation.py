@@ -23,7 +23,7 @@ from assay.engines.base import Engine
 from .passing import figures
 from .ports import Scoring
 from .prompts import DataConfig, Row, load_prompts
-from .record import group_rows, write_samples
+from .record import group_rows, remove_samples, write_samples
 from .rewards.base import RewardFunction
 from .rollout.answer import Answering
 from .rollout.config import RolloutConfig
@@ -163,6 +163,16 @@ class Evaluation:
         self._run = run
         self._scoring = scoring
         self._enter = enter
+
+    def resume(self, step: int) -> None:
+        """Remove the answers of evaluations after ``step`` and later: a run that goes on makes those steps again.
+
+        Raises:
+            OutputError: a file cannot be removed.
+        """
+        if self._run is not None:
+            for one in self._sets:
+                remove_samples(eval_path(self._run, one.name, step).parent, step)
 
     async def after(self, stepped: Stepped) -> Mapping[str, float]:
         return await self.measure(stepped.step) if self._config.due(stepped.step + 1, self._steps) else {}

@@ -10,8 +10,12 @@ Who waits for what, in a step:
 | sync | the trainer's weights | the rollout engines | the publisher |
 
 In the colocate modes the source makes the batch when it is asked; in the fully asynchronous one rollouts fill a buffer
-all the time, bounded by ``staleness``. Owns: the order of things, and what a step leaves behind. Does not own: any of
-the things.
+all the time, bounded by ``staleness``.
+
+A checkpoint is saved last of all, when every observer has written down what it found: it is what makes a step done. A
+kill at any moment leaves records of at most the steps after the last checkpoint, which a resumed run takes away and
+makes again, and never a checkpoint whose records are missing. Owns: the order of things, and what a step leaves behind.
+Does not own: any of the things.
 """
 
 from __future__ import annotations
@@ -91,6 +95,8 @@ class Loop:
         self.observers: tuple[Observer, ...] = tuple(parts.observers)
         self._before: Json = None
         """The state of the source before the step that is made: a step that ends without an update is made again."""
+        self._saving: dict[str, float] = {}
+        """Seconds that the last checkpoint took: they are told with the step after it, whose line comes later."""
         self._work: dict[PhaseKind, Callable[[_Step], Awaitable[None]]] = {
             PhaseKind.GENERATE: self._generate,
             PhaseKind.JUDGE: self._judge,
@@ -115,8 +121,9 @@ class Loop:
             raise
 
     async def step(self) -> Stepped:
-        """Make one step: all phases, then whoever looks at it."""
-        step = _Step(self.memory.step)
+        """Make one step: all phases, then whoever looks at it, then, where one is due, the checkpoint."""
+        step = _Step(self.memory.step, metrics=self._saving)
+        self._saving = {}
         with step.timed("step"):
             for phase in self.parts.phases:
                 await self._enter(step, phase)
@@ -124,7 +131,12 @@ class Loop:
                 if work is not None:
                     with step.timed(str(phase.kind)):
                         await work(step)
-        return await self._shown(step)
+        stepped = await self._shown(step)
+        if self._due(self.memory.step):
+            begin = time.perf_counter()
+            await self._save()
+            self._saving = {"time/save": time.perf_counter() - begin}
+        return stepped
 
     async def _enter(self, step: _Step, phase: Phase) -> None:
         with step.timed("moves"):
@@ -152,9 +164,6 @@ class Loop:
             step.metrics |= of_update(await self.parts.policy.step(step.assembled.batch))
         self.memory.step = step.number + 1
         self._before = None
-        if self._due(step.number + 1):
-            with step.timed("save"):
-                await self._save(step)
 
     async def _kl(self, groups: Sequence[Group]) -> list[list[tuple[float, ...]]]:
         """Estimates at the trained tokens of every sample; none for those that have no tokens."""
@@ -172,11 +181,10 @@ class Loop:
         interval = self.config.save_interval
         return made == self.config.num_rollout or (interval is not None and made % interval == 0)
 
-    async def _save(self, step: _Step | None = None) -> None:
+    async def _save(self) -> None:
         if self.config.saves:
-            pending = {} if step is None else {k: v for k, v in step.metrics.items() if not k.startswith("time/")}
             source = self.parts.source.state() if self._before is None else self._before
-            await self.parts.policy.save(self.memory.to_json(source, pending))
+            await self.parts.policy.save(self.memory.to_json(source))
 
     async def _shown(self, step: _Step) -> Stepped:
         stepped = Stepped(
@@ -187,6 +195,13 @@ class Loop:
             weight_version=self.parts.policy.weight_version,
             metrics=step.metrics,
         )
+        stop: TrainingStopped | None = None
         for observer in self.observers:
-            step.metrics |= await observer.after(stepped)
+            try:
+                step.metrics |= await observer.after(stepped)
+            except TrainingStopped as reason:
+                # The step was made: those that write it down still do.
+                stop = stop or reason
+        if stop is not None:
+            raise stop
         return stepped

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,9 +27,7 @@ class Memory:
     step: int = 0
     dead_steps: int = 0
     source: Json = None
-    """The state of the source, after ``from_json``."""
-    pending: dict[str, float] = field(default_factory=dict[str, float])
-    """The metrics of the last step that was saved, after ``from_json``: a kill may have come before they were shown."""
+    """The state of the source, after ``restore``."""
 
     def judged(self, groups: Sequence[Group]) -> None:
         """A batch was judged. Raises TrainingStopped: too many judgments failed."""
@@ -58,7 +56,7 @@ class Memory:
         self.budget.seen.clear()
         self.dead_steps = 0
 
-    def to_json(self, source: Json, pending: Mapping[str, float]) -> dict[str, Json]:
+    def to_json(self, source: Json) -> dict[str, Json]:
         """For the checkpoint."""
         return {
             "format": FORMAT,
@@ -66,7 +64,6 @@ class Memory:
             "dead_steps": self.dead_steps,
             "budget": [[failed, made] for failed, made in self.budget.seen],
             "source": source,
-            "pending": dict(pending),
         }
 
     def restore(self, told: Any) -> None:
@@ -81,4 +78,3 @@ class Memory:
         self.budget.seen.clear()
         self.budget.seen.extend((int(failed), int(made)) for failed, made in told["budget"])
         self.source = told["source"]
-        self.pending = {str(name): float(value) for name, value in told["pending"].items()}

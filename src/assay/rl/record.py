@@ -1,7 +1,8 @@
 """The samples of a run as Parquet: ``samples/step-000012.parquet``, one row an answer, with what it earned and why.
 
-A file is whole or not there, and a step that is made again replaces its file: after a kill nothing is doubled. What
-local judges said in full stands in the recorder's files (``scoring``); here it is the text that the reward carries.
+A file is whole or not there, it is on the disk before the step's checkpoint is, and files of steps that are made again
+go: after a kill nothing is doubled and nothing lost. What local judges said in full stands in the recorder's files
+(``scoring``); here it is the text that the reward carries.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from pydantic import Field
 from assay.core.config import Config
 from assay.core.errors import OutputError
 from assay.core.types import Failure
+from assay.training.folders import sync
 
 from .advantages.group import GroupAdvantages
 from .sample import Group, Sample
@@ -31,6 +33,7 @@ FOLDER = "samples"
 FILTERED = "filtered"
 """``left_out`` of the answers of groups that the dynamic filter dropped."""
 _FILE = re.compile(r"step-(\d+)\.parquet")
+_PARTIAL = ".partial"
 
 COLUMNS = pa.schema(
     [
@@ -95,12 +98,20 @@ class SampleRecord:
         Raises:
             OutputError: a file cannot be removed.
         """
-        try:
-            for path, number in sample_files(self.folder):
-                if number >= step:
-                    path.unlink()
-        except OSError as error:
-            raise OutputError(f"cannot remove old samples in {str(self.folder)!r}: {error.strerror}") from error
+        remove_samples(self.folder, step)
+
+
+def remove_samples(folder: Path, step: int) -> None:
+    """Remove the files of ``step`` and later from a folder, and what a kill left half written.
+
+    Raises:
+        OutputError: a file cannot be removed.
+    """
+    try:
+        for path in (*(path for path, number in sample_files(folder) if number >= step), *folder.glob(f"*{_PARTIAL}")):
+            path.unlink()
+    except OSError as error:
+        raise OutputError(f"cannot remove old samples in {str(folder)!r}: {error.strerror or error}") from error
 
 
 def sample_files(folder: Path) -> list[tuple[Path, int]]:
@@ -110,16 +121,18 @@ def sample_files(folder: Path) -> list[tuple[Path, int]]:
 
 
 def write_samples(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Write rows as one file, all or nothing.
+    """Write rows as one file, all or nothing; it survives a loss of power once this returns.
 
     Raises:
         OutputError: the disk is full or may not be written to.
     """
-    partial = path.with_name(f"{path.name}.partial")
+    partial = path.with_name(f"{path.name}{_PARTIAL}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         pq.write_table(pa.Table.from_pylist(list(rows), schema=COLUMNS), partial, compression="zstd")
+        sync(partial)
         os.replace(partial, path)
+        sync(path.parent)
     except OSError as error:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)

@@ -14,12 +14,13 @@ from typing import Any
 
 from assay.core.errors import InputError, OutputError
 from assay.placement import Plan, dump_plan, parse_cluster, place
+from assay.training import folders
 
 from .config import TrainConfig
 from .stepped import Observer
-from .tracking.tracking import catch_up
+from .tracking.lines import BASELINE
 
-CONFIG, PLAN, CHECKPOINTS = "config.json", "plan.json", "checkpoints"
+CONFIG, PLAN = "config.json", "plan.json"
 
 _MAY_CHANGE = frozenset(
     {
@@ -76,35 +77,35 @@ async def train(config: TrainConfig, result: RunResult, observers: Sequence[Obse
     async with assembled(config, plan) as run:
         memory = run.loop.memory
         result.first_step = result.steps = memory.step
-        run.record.resume(memory.step)
         run.loop.observers += (_Noted(result), *observers)
         await run.loop.parts.publisher.publish()
-        await catch_up(run.tracking, memory.step, memory.pending, [run.evaluation])
-        if memory.step == 0:
+        if memory.step == 0 and run.tracking.lines.last() is None:
             result.baseline = await run.evaluation.baseline()
             if result.baseline:
-                await run.tracking.write(-1, result.baseline)
+                await run.tracking.write(BASELINE, result.baseline)
         await run.loop.run()
 
 
 def prepared(config: TrainConfig) -> TrainConfig:
     """The settings, with the checkpoint to go on from, and the run's folder with the settings in it.
 
+    The same command goes on from the run's own last checkpoint, also where ``load`` names what the run began with;
+    another ``load`` than before is obeyed.
+
     Raises:
         InputError: the folder holds another run. OutputError: it cannot be written.
     """
     told = json.loads(config.model_dump_json())
     path = config.run_dir / CONFIG
-    if path.exists():
-        _check_same(path, told)
+    before = _check_same(path, told) if path.exists() else told
     _write(path, json.dumps(told, indent=1, sort_keys=True))
-    checkpoints = Path(config.save) if config.save else config.run_dir / CHECKPOINTS
-    if config.load is None and any(checkpoints.glob("*/")):
-        return config.model_copy(update={"load": str(checkpoints)})
+    if config.load in (None, before.get("load")) and folders.checkpoints(config.checkpoints):
+        return config.model_copy(update={"load": str(config.checkpoints)})
     return config
 
 
-def _check_same(path: Path, told: Mapping[str, Any]) -> None:
+def _check_same(path: Path, told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The settings that the run had before."""
     try:
         before = json.loads(path.read_text("utf-8"))
     except ValueError as error:
@@ -117,6 +118,7 @@ def _check_same(path: Path, told: Mapping[str, Any]) -> None:
             + (f" (and {len(changed) - 1} more differences)" if len(changed) > 1 else "")
             + ": give the same settings to go on with it, or name another --run-dir"
         )
+    return before
 
 
 def _write(path: Path, text: str) -> None:

@@ -43,10 +43,23 @@ def finish(path: Path, *, keep: int) -> Path:
     path.rename(final)
     sync(final.parent)
     for old in checkpoints(final.parent)[:-keep]:
-        # Renamed first: a removal that is cut short must not leave half a checkpoint under a whole one's name.
-        gone = old.rename(old.with_name(_LEAVING + old.name))
-        shutil.rmtree(gone, ignore_errors=True)
+        _leave(old)
     return final
+
+
+def go_back(root: Path, to: Path) -> None:
+    """Remove the checkpoints under ``root`` that are later than ``to``; nothing where ``to`` is none of them.
+
+    Raises:
+        OutputError: one cannot be removed.
+    """
+    known = checkpoints(root)
+    own = [path for path in known if path.resolve() == to.resolve()]
+    for later in known[known.index(own[0]) + 1 :] if own else ():
+        try:
+            _leave(later)
+        except OSError as error:
+            raise OutputError(f"cannot remove the checkpoint {str(later)!r}: {error.strerror or error}") from error
 
 
 def replace(path: Path, final: Path) -> None:
@@ -87,6 +100,12 @@ def not_written(path: Path, error: BaseException) -> OutputError:
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
     what = "the disk is full" if full else f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
     return OutputError(f"nothing was saved in {str(path.parent)!r}: {what}; what was saved before is untouched")
+
+
+def _leave(path: Path) -> None:
+    """Renamed first: a removal that is cut short must not leave half a checkpoint under a whole one's name."""
+    gone = path.rename(path.with_name(_LEAVING + path.name))
+    shutil.rmtree(gone, ignore_errors=True)
 
 
 def sync(path: Path) -> None:

@@ -57,7 +57,7 @@ def test_tensorboard_gets_scalars(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     writer = SimpleNamespace(
         add_scalar=lambda name, value, step: said.append((name, value, step)), flush=lambda: None, close=lambda: None
     )
-    fake = SimpleNamespace(SummaryWriter=lambda folder: writer)
+    fake = SimpleNamespace(SummaryWriter=lambda folder, purge_step: writer)
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", fake)
     tracker = Tensorboard(RunInfo(folder=tmp_path))
     tracker.log(4, {"reward/mean": 0.5, "train/loss": -0.1})

@@ -71,8 +71,9 @@ class RolloutAhead:
                 await self._changed.wait()
 
     def state(self) -> Json:
-        """Prompts in flight or in the buffer are drawn again by a resumed run; those trained on are not."""
-        return self._cursor.to_json(outstanding=self._ordinals.values())
+        """Prompts in flight or in the buffer are drawn again by a resumed run; those that a step has told are not."""
+        dropped = (group.prompt.ordinal for group in self._dropped)
+        return self._cursor.to_json(outstanding=(*self._ordinals.values(), *dropped))
 
     async def close(self) -> None:
         for task in self._tasks.values():

@@ -16,6 +16,8 @@ from typing import Any
 from assay.core.errors import InputError, OutputError
 
 NAME = "metrics.jsonl"
+TOLD = "metrics.told"
+"""The last step that ever had a line, written where lines are cut off: trackers were told it."""
 BASELINE = -1
 """The step of what was measured before the first one."""
 
@@ -26,18 +28,29 @@ class MetricLines:
     def __init__(self, run: Path) -> None:
         self.path = run / NAME
 
+    def last(self) -> int | None:
+        """The last step that has a line; None where none has."""
+        return max((int(line["step"]) for line in read_lines(self.path)), default=None) if self.path.exists() else None
+
+    def told(self) -> int | None:
+        """The last step that has a line, or had one before it was cut off."""
+        mark, last = self.path.with_name(TOLD), self.last()
+        before = [int(mark.read_text())] if mark.exists() else []
+        return max((*before, *([] if last is None else [last])), default=None)
+
     def resume(self, step: int) -> int | None:
         """Cut off all lines of ``step`` and later, and a last line that is not whole; the last step that is left.
 
         Raises:
             OutputError: the file cannot be written.
         """
-        kept = [line for line in read_lines(self.path) if line["step"] < step] if self.path.exists() else []
-        partial = self.path.with_name(f"{NAME}.partial")
+        lines, told = read_lines(self.path) if self.path.exists() else [], self.told()
+        kept = [line for line in lines if line["step"] < step]
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(b"".join(map(_encoded, kept)))
-            os.replace(partial, self.path)
+            if len(kept) < len(lines):
+                _replace(self.path.with_name(TOLD), str(told).encode())
+            _replace(self.path, b"".join(map(_encoded, kept)))
         except OSError as error:
             raise _cannot_write(self.path, error) from error
         return int(kept[-1]["step"]) if kept else None
@@ -92,6 +105,15 @@ def _encoded(line: Mapping[str, Any]) -> bytes:
     """JSON has no NaN and no infinities: they are null, and the names stay."""
     finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in line.items()}
     return json.dumps(finite, allow_nan=False).encode() + b"\n"
+
+
+def _replace(path: Path, data: bytes) -> None:
+    partial = path.with_name(f"{path.name}.partial")
+    with partial.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(partial, path)
 
 
 def _write_all(descriptor: int, data: bytes) -> None:

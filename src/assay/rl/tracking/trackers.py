@@ -27,12 +27,22 @@ class Tracker(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """What a tracker is told of a run. ``config``: the resolved settings, as JSON."""
+    """What a tracker is told of a run. ``config``: the resolved settings, as JSON.
+
+    ``first_step``: the one that is made next. ``told``: the last one that was told before, which is later than that
+    where a kill came between two checkpoints.
+    """
 
     folder: Path
     project: str = "assay"
     name: str = ""
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    first_step: int = 0
+    told: int | None = None
+
+    def again(self, step: int) -> bool:
+        """Whether a step was told before."""
+        return self.told is not None and step <= self.told
 
     @property
     def title(self) -> str:
@@ -40,19 +50,23 @@ class RunInfo:
 
 
 class Trackio:
-    """The local dashboard of Hugging Face (``trackio show``). It has no way to take a step back that is made again."""
+    """The local dashboard of Hugging Face (``trackio show``). It has no way to take a step back: one that is made again
+    is not told again.
+    """
 
     def __init__(self, run: RunInfo) -> None:
         trackio: Any = import_module("trackio")
         # The module's own finish, which also forgets the run: otherwise it is finished once more at exit.
         self._finish = trackio.finish
+        self._info = run
         with contextlib.redirect_stdout(io.StringIO()):
             self._run = trackio.init(
                 project=run.project, name=run.title, config=dict(run.config), resume="allow", embed=False
             )
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
-        self._run.log(dict(metrics), step=step)
+        if not self._info.again(step):
+            self._run.log(dict(metrics), step=step)
 
     def close(self) -> None:
         with contextlib.redirect_stdout(io.StringIO()):
@@ -60,11 +74,14 @@ class Trackio:
 
 
 class Wandb:
-    """Weights & Biases; ``WANDB_MODE=offline`` keeps it on this machine. Steps count from 0 there: see ``shift``."""
+    """Weights & Biases; ``WANDB_MODE=offline`` keeps it on this machine. Steps count from 0 there: see ``shift``. They
+    only go up: one that is made again is not told again.
+    """
 
     def __init__(self, run: RunInfo) -> None:
         wandb: Any = import_module("wandb")
         run.folder.mkdir(parents=True, exist_ok=True)
+        self._info = run
         self._run = wandb.init(
             project=run.project,
             name=run.title,
@@ -75,18 +92,20 @@ class Wandb:
         )
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
-        self._run.log(dict(metrics), step=shift(step))
+        if not self._info.again(step):
+            self._run.log(dict(metrics), step=shift(step))
 
     def close(self) -> None:
         self._run.finish()
 
 
 class Tensorboard:
-    """Event files under ``<run>/tensorboard``."""
+    """Event files under ``<run>/tensorboard``. What was told of steps that are made again is taken back."""
 
     def __init__(self, run: RunInfo) -> None:
         tensorboard: Any = import_module("torch.utils.tensorboard")
-        self._writer = tensorboard.SummaryWriter(str(run.folder / "tensorboard"))
+        again = shift(run.first_step) if run.told is not None and run.told >= run.first_step else None
+        self._writer = tensorboard.SummaryWriter(str(run.folder / "tensorboard"), purge_step=again)
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         for name, value in metrics.items():

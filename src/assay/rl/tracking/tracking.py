@@ -6,8 +6,9 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from ..stepped import Observer, Stepped
+from ..stepped import Stepped
 from .config import TrackingConfig
 from .guarded import Guarded
 from .lines import MetricLines
@@ -44,10 +45,11 @@ class Tracking:
 
 
 def build_tracking(config: TrackingConfig, run: RunInfo) -> Tracking:
-    """The tracking of a run; trackers start now.
+    """The tracking of a run; trackers start now. Lines of ``run.first_step`` and later, which are made again, go.
 
     Raises:
         InputError: a tracker that was asked for by name is not installed.
+        OutputError: the lines cannot be written.
     """
     wanted = config.trackers
     for name in wanted:
@@ -56,27 +58,8 @@ def build_tracking(config: TrackingConfig, run: RunInfo) -> Tracking:
         wanted = ("trackio",)
     elif config.automatic:
         log.info("no dashboard: pip install trackio, or name another with --tracker; metrics.jsonl has every number")
-    trackers = [Guarded(name, lambda kind=KINDS[name]: kind(run)) for name in wanted]
-    return Tracking(MetricLines(run.folder), trackers)
-
-
-async def catch_up(
-    tracking: Tracking, step: int, pending: Mapping[str, float], observers: Sequence[Observer] = ()
-) -> None:
-    """Make the record of a run fit a checkpoint from which ``step`` is the next one to be made.
-
-    Lines of later steps go. Where a kill came between the checkpoint and the line of its step, the line is written now
-    from what the checkpoint holds (``pending``) and from what ``observers`` find: weights are those after that step,
-    so that what is measured on them (evaluation, the judge on its gold set) is what would have been measured then.
-
-    Raises:
-        OutputError: the line could not be written.
-    """
-    last = await asyncio.to_thread(tracking.lines.resume, step)
-    if last == step - 1 or not pending:
-        return
-    metrics = dict(pending)
-    stepped = Stepped(step=step - 1, groups=(), advantages=(), metrics=metrics)
-    for observer in observers:
-        metrics |= await observer.after(stepped)
-    await tracking.write(step - 1, metrics)
+    lines = MetricLines(run.folder)
+    known = replace(run, told=lines.told())
+    lines.resume(run.first_step)
+    trackers = [Guarded(name, lambda kind=KINDS[name]: kind(known)) for name in wanted]
+    return Tracking(lines, trackers)
