@@ -148,3 +148,12 @@ def takes_all_out(args, samples):
     for sample in samples:
         sample.remove_sample = True
     return [0.0 for _ in samples]
+
+
+def lines_as_steps(args, sample):
+    lines = [line.split(": ", 1) for line in sample.response.split("\n")]
+    return [{"module": module, "response": done, "label": sample.label} for module, done in lines]
+
+
+async def no_steps(args, sample):
+    raise ValueError("this is no trajectory")

@@ -52,6 +52,10 @@ def test_what_is_no_trajectory(metadata: dict[str, Any], told: str) -> None:
 
 def judged(steps: list[dict[str, Any]], how: str = "mean", **texts: str) -> tuple[Reward, dict[str, int]]:
     """The reward of a trajectory, and how often each judge was asked."""
+    return _judged({"metadata": {"trajectory_steps": steps}}, {"step_aggregate": how}, texts)
+
+
+def _judged(trajectory: dict[str, Any], more: dict[str, Any], texts: dict[str, str]) -> tuple[Reward, dict[str, int]]:
 
     async def run() -> tuple[Reward, dict[str, int]]:
         said = {"planner": "\\boxed{4}", "tools": "\\boxed{9}", "final": "1"} | texts
@@ -59,7 +63,7 @@ def judged(steps: list[dict[str, Any]], how: str = "mean", **texts: str) -> tupl
         async with serving(engines) as url:
             config = {
                 "genrm_url": url,
-                "step_aggregate": how,
+                **more,
                 "step_judges": {
                     "plan": {"route_key": "planner"},
                     "answer": {"judge": "verifier", "route_key": "final"},
@@ -67,7 +71,7 @@ def judged(steps: list[dict[str, Any]], how: str = "mean", **texts: str) -> tupl
                 },
             }
             reward = build_reward(RewardConfig.model_validate(config))
-            (one,) = await started_score(reward, sample(metadata={"trajectory_steps": steps}))
+            (one,) = await started_score(reward, sample(**trajectory))
         return one, {key: engine.calls for key, engine in engines.items()}
 
     return asyncio.run(run())
@@ -84,6 +88,27 @@ def test_every_step_is_judged_by_the_judge_of_its_module(how: str, value: float)
         {"module": "answer", "score": 1.0},
     ]
     assert reward.parts["score"] == reward.value
+
+
+def test_an_answer_can_be_cut_into_steps() -> None:
+    cut = {"custom_steps_path": f"{HERE}:lines_as_steps"}
+    answer = {"response": "plan: add\nsearch: 2+2\nanswer: 4", "metadata": {"question": "2+2?"}}
+    reward, calls = _judged({**answer, "label": "4"}, cut, {})
+    assert calls == {"planner": 1, "tools": 1, "final": 1}
+    assert reward.value == pytest.approx(14 / 3)
+    assert [step["module"] for step in reward.parts["steps"]] == ["plan", "search", "answer"]
+
+
+def test_a_cutter_that_raises_fails_the_sample_and_asks_nobody() -> None:
+    reward, calls = _judged({"response": "plan: add"}, {"custom_steps_path": f"{HERE}:no_steps"}, {})
+    assert reward.failure is not None
+    assert "no_steps raised ValueError: this is no trajectory" in reward.failure.detail
+    assert calls == {"planner": 0, "tools": 0, "final": 0}
+
+
+def test_a_cutter_without_step_judges_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"custom_steps_path 'a\.b' has no effect without step_judges"):
+        RewardConfig(rm_type="math", custom_steps_path="a.b")
 
 
 def test_equal_steps_are_asked_once() -> None:

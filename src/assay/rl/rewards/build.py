@@ -25,7 +25,7 @@ from .judge import JudgeReward, dapo_parts, score_part
 from .loading import load_function
 from .post_process import PostProcess
 from .seen import RunArgs
-from .steps import AGGREGATES, StepsReward
+from .steps import AGGREGATES, StepCutter, StepsReward
 
 log = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ def _reward(config: RewardConfig, backends: Backends, args: RunArgs) -> RewardFu
     if config.reward_parts:
         return _combined(config, backends, args)
     if config.step_judges:
-        return _steps(config, backends)
+        return _steps(config, backends, args)
     rm_type = "judge" if config.judge is not None else config.rm_type
     if rm_type == "dummy" and config.deferred and config.custom_reward_post_process_path is None:
         # The seeds' defer-swap: nothing inline, and the built-in scoring of the batch is that of dapo-genrm.
@@ -156,17 +156,20 @@ def _combined(config: RewardConfig, backends: Backends, args: RunArgs) -> Combin
     return CombinedReward(parts)
 
 
-def _steps(config: RewardConfig, backends: Backends) -> StepsReward:
+def _steps(config: RewardConfig, backends: Backends, args: RunArgs) -> StepsReward:
     plan = plan_of(config)
     judges: dict[str, Asker] = {}
     for module, said in config.step_judges.items():
         judge = build_judge(said.judge, **said.judge_options)
         reward = JudgeReward(judge, backends.of(judge, said.route_key, plan), plan=plan, seed=config.reward_seed)
         judges[module] = reward.asker
-    how = config.step_aggregate
-    if how in AGGREGATES:
-        return StepsReward(judges, how)
-    return StepsReward(judges, _user_function(config, how, "--step-aggregate", ("scores", "steps")))
+    how: str | UserFunction = config.step_aggregate
+    if how not in AGGREGATES:
+        how = _user_function(config, how, "--step-aggregate", ("scores", "steps"))
+    cut = None
+    if config.custom_steps_path is not None:
+        cut = _user_function(config, config.custom_steps_path, "--custom-steps-path", ("args", "sample"))
+    return StepsReward(judges, how, None if cut is None else StepCutter(cut, args))
 
 
 def _user_function(config: RewardConfig, path: str, flag: str, takes: tuple[str, ...]) -> UserFunction:

@@ -70,6 +70,9 @@ class RewardConfig(Config):
     """JSON: several rewards by name, added up: {name: {judge, route_key, weight, required, ...}}."""
     step_judges: dict[str, StepConfig] = Field(default_factory=dict[str, StepConfig])
     """JSON: the judge of each module in metadata["trajectory_steps"]: {module: {judge, route_key}}; "*": any other."""
+    custom_steps_path: str | None = None
+    """A function of your own that cuts an answer into steps: fn(args, sample) gives what metadata["trajectory_steps"]
+    would hold, for --step-judges."""
     step_aggregate: str = "mean"
     """What the scores of the steps come to: mean, min, last, or a function of yours (module.fn)."""
     reward_voting: RewardVoting | None = None
@@ -109,6 +112,8 @@ class RewardConfig(Config):
             raise ValueError(f"rm_type {self.rm_type!r} has a judge of its own; leave judge {self.judge!r} out")
         if self.judge and self.rm_type == "dummy" and not self.deferred:
             raise ValueError(f"rm_type 'dummy' asks no judge, so judge {self.judge!r} has no effect; leave one out")
+        if self.custom_steps_path and not self.step_judges:
+            raise ValueError(f"custom_steps_path {self.custom_steps_path!r} has no effect without step_judges")
         if self.step_judges and self.group_rm:
             raise ValueError("step_judges look at one trajectory at a time; leave group_rm out")
         if self.reward_parts and self.group_rm:

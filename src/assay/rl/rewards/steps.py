@@ -3,7 +3,8 @@
 A step is an object with ``module`` and what was done in it: ``response`` (or ``output``, ``content``). It may say what
 it was asked (``prompt``, ``input`` or ``messages``: a text or a chat list; else the sample's question) and its gold
 answer (``label``). A step whose judgment fails makes the whole fail: an average over the others would be one of other
-steps. Owns: the form of a step, and what the scores come to. Does not own: the judges.
+steps. Where the rollout writes no steps into the metadata, a function of the user's cuts the answer into them.
+Owns: the form of a step, and what the scores come to. Does not own: the judges.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from .asking import Asker
 from .calling import UserFunction
 from .items import gold, question
 from .returned import read_reward
+from .seen import RunArgs, seen
 from .together import together
 
 STEPS_KEY = "trajectory_steps"
@@ -78,30 +80,57 @@ def _messages(asked: Any, name: str) -> tuple[Message, ...]:
         raise InputError(f"sample {name}: {asked!r:.80} is neither a text nor a list of role and content") from None
 
 
+class StepCutter:
+    """A function of the user's, ``fn(args, sample)``, that says the steps of a sample, in the form of the metadata."""
+
+    def __init__(self, function: UserFunction, args: RunArgs) -> None:
+        self._function = function
+        self._args = args
+
+    async def cut(self, sample: Sample, deadline: Deadline) -> Sample | Failure:
+        """The sample with its steps in the metadata; a failure where the function raised or was late."""
+        told = await self._function.call(self._args, seen(sample), deadline=deadline)
+        return told if isinstance(told, Failure) else replace(sample, metadata={**sample.metadata, STEPS_KEY: told})
+
+    async def close(self) -> None:
+        await self._function.close()
+
+
 class StepsReward:
     """A ``RewardFunction`` over trajectories.
 
     ``judges``: who judges the steps of a module; ``*`` those of any other. ``aggregate``: ``mean``, ``min`` or
-    ``last``, or a function of the user's that is called with the scores and the steps of the metadata.
+    ``last``, or a function of the user's that is called with the scores and the steps of the metadata. ``cutter``: who
+    says the steps; None where the rollout wrote them.
     """
 
     grouped = False
 
-    def __init__(self, judges: Mapping[str, Asker], aggregate: str | UserFunction = "mean") -> None:
+    def __init__(
+        self, judges: Mapping[str, Asker], aggregate: str | UserFunction = "mean", cutter: StepCutter | None = None
+    ) -> None:
         self._judges = dict(judges)
         self._aggregate = aggregate
+        self._cutter = cutter
 
     async def start(self) -> None:
         """Nothing: the backends are somebody else's."""
 
     async def close(self) -> None:
-        """Nothing: the backends are somebody else's."""
+        """What functions of the user's opened; the backends are somebody else's."""
+        if self._cutter is not None:
+            await self._cutter.close()
+        if isinstance(self._aggregate, UserFunction):
+            await self._aggregate.close()
 
     async def score(self, samples: Sequence[Sample], deadline: Deadline) -> tuple[Reward, ...]:
         return tuple(await together(self._one(sample, deadline) for sample in samples))
 
     async def _one(self, sample: Sample, deadline: Deadline) -> Reward:
-        steps = steps_of(sample)
+        cut = sample if self._cutter is None else await self._cutter.cut(sample, deadline)
+        if isinstance(cut, Failure):
+            return Reward(failure=cut, parts={"score": None})
+        sample, steps = cut, steps_of(cut)
         askers = [self._judge(step) for step in steps]
         asked = zip(askers, steps, strict=True)
         outcomes = await together(asker.ask(step.item, deadline) for asker, step in asked)
