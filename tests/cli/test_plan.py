@@ -19,9 +19,11 @@ SPLIT = (
 )  # fmt: skip
 
 
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str, verb: str = "plan"
+) -> tuple[int, str, str]:
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setattr("sys.argv", ["assay", "plan", *arguments])
+    monkeypatch.setattr("sys.argv", ["assay", verb, *arguments])
     code = 0
     try:
         main()
@@ -64,6 +66,63 @@ def test_json_is_the_plan(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert plan.prediction is not None
 
 
+RECIPE = """
+prompt-data = "questions.jsonl"
+hf-checkpoint = "{policy}"
+cluster = "2x8xH100"
+colocate = true
+resource = {{ actor = [2, 8], rollout = [1, 8], genrm = [1, 8] }}
+genrm-model-path = "judge"
+genrm-num-gpus-per-engine = 8
+rm-type = "dapo-genrm"
+rollout-batch-size = 3
+n-samples-per-prompt = 5
+rollout-max-response-len = 500
+lr = 1e-5
+"""
+
+
+def test_a_recipe_of_training_is_planned(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path
+) -> None:
+    recipe = config / "recipe.toml"
+    recipe.write_text(RECIPE.format(policy=config))
+    code, out, err = run(monkeypatch, capsys, "-c", str(recipe), "--json")
+    assert (code, err) == (0, "")
+    plan = load_plan(json.loads(out))
+    assert (plan.mode, plan.cluster) == ("split", "2x8xH100")
+    assert plan.claims["__default__"].gpus == tuple(range(8, 16))
+    assert plan.prediction is not None, "the policy's folder says how large it is"
+    changed = ("--workload", '{"response_tokens": 50}', "--cluster", "2x8xH200")
+    code, out, _ = run(monkeypatch, capsys, "-c", str(recipe), "--json", *changed)
+    quicker = load_plan(json.loads(out))
+    assert (code, quicker.cluster) == (0, "2x8xH200")
+    assert quicker.prediction is not None
+    assert quicker.prediction.phases["rollout"] < plan.prediction.phases["rollout"]
+
+
+def test_what_dump_config_prints_is_planned_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path
+) -> None:
+    recipe, dumped = config / "recipe.toml", config / "dumped"
+    recipe.write_text(RECIPE.format(policy="policy"))
+    code, told, _ = run(monkeypatch, capsys, "-c", str(recipe), "--dump-config", "--lr", "2e-5", verb="train")
+    assert (code, json.loads(told)["lr"]) == (0, 2e-5)
+    dumped.write_text(told)
+    plans = [run(monkeypatch, capsys, "-c", str(one), "--json")[1] for one in (recipe, dumped)]
+    assert plans[0] == plans[1]
+
+
+def test_a_recipe_that_places_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    recipe = tmp_path / "laptop.toml"
+    recipe.write_text('prompt-data = "questions.jsonl"\nrm-type = "math"\n')
+    code, _, err = run(monkeypatch, capsys, "-c", str(recipe))
+    assert code == 2
+    assert "runs in one process and places nothing on GPUs" in err
+
+
 @pytest.mark.parametrize("ending", ["html", "svg", "png"])
 def test_a_picture_is_written(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path, ending: str
@@ -97,6 +156,7 @@ def test_a_command_that_trains_can_be_pasted(
         ((*SPLIT, "--cluster", "8"), "write nodes x GPUs x card"),
         ((*SPLIT, "--model-config", "/nowhere/config.json"), "cannot read the configuration of 'policy'"),
         ((*SPLIT, "--gantt", "plan.png"), "needs a prediction: give --model-config"),
+        (("-c", "/nowhere.toml"), "recipe '/nowhere.toml' cannot be read"),
     ],
 )
 def test_what_is_wrong_is_one_line(

@@ -13,9 +13,7 @@ from importlib import import_module
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
-import click
 import typer
-from click.core import ParameterSource
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic.fields import FieldInfo
 from rich.markup import escape
@@ -23,6 +21,8 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from assay.core.config import explain
 from assay.core.errors import InputError
+
+from .recipe import over_recipe, read_recipe
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -55,39 +55,51 @@ def checked(kind: type[T], **values: Any) -> T:
         raise InputError(explain(error)) from error
 
 
-def verb(kind: type[BaseModel], run: str, panels: Mapping[type[BaseModel], str] | None = None) -> Callable[..., None]:
+def verb(
+    kind: type[BaseModel],
+    run: str,
+    panels: Mapping[type[BaseModel], str] | None = None,
+    *,
+    recipe: str | None = None,
+) -> Callable[..., None]:
     """A function for ``typer`` with a parameter for each field of ``kind``, which it checks and hands to ``run``.
 
     ``run`` is named as ``module:function`` of this package and imported when the verb runs, so that help stays fast.
-    ``panels``: the headings of the help under which the fields of base classes stand.
+    ``panels``: the headings of the help under which the fields of base classes stand. ``recipe``: the field with the
+    file whose flags stand under those of the command line; the whole is checked, not what was typed alone.
 
     A field's ``Annotated[..., typer.Argument()]`` or ``typer.Option("--out", "-o")`` says more about its flag.
     """
 
     objects = [name for name, field in kind.model_fields.items() if _is_object(field.annotation)]
 
-    def command(**values: Any) -> None:
+    def command(context: typer.Context, **values: Any) -> None:
         module, _, function = run.partition(":")
-        values = _given(values)
+        values = _given(context, values)
         values |= {name: _object(name, values[name]) for name in objects if isinstance(values.get(name), str)}
         values = {name: value for name, value in values.items() if name not in objects or value is not None}
-        vars(import_module(f".{module}", __package__))[function](checked(kind, **values))
+        file = None if recipe is None else values.get(recipe)
+        made = checked(kind, **values) if file is None else over_recipe(kind, file, read_recipe(file), values)
+        vars(import_module(f".{module}", __package__))[function](made)
 
     headings = {name: heading for base, heading in (panels or {}).items() for name in base.model_fields}
     parameters = [_parameter(name, field, headings.get(name)) for name, field in kind.model_fields.items()]
+    parameters.insert(0, inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = kind.__doc__
     return command
 
 
-def _given(values: dict[str, Any]) -> dict[str, Any]:
+def _given(context: typer.Context, values: dict[str, Any]) -> dict[str, Any]:
     """What the user said; the rest are defaults, which the configuration knows, and a recipe may say something else."""
-    context = click.get_current_context(silent=True)
-    if context is None:
-        return values
-    default = ParameterSource.DEFAULT
-    return {name: value for name, value in values.items() if context.get_parameter_source(name) is not default}
+    return {name: value for name, value in values.items() if not _is_default(context, name)}
+
+
+def _is_default(context: typer.Context, name: str) -> bool:
+    # By its name: typer brings a click of its own, or uses the one that is installed, and their enumerations differ.
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "DEFAULT"
 
 
 def _parameter(name: str, field: FieldInfo, heading: str | None) -> inspect.Parameter:

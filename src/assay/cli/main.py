@@ -39,7 +39,7 @@ app.command("principles")(verb(PrinciplesFlags, "principles_run:write_principles
 app.command("parse")(verb(ParseFlags, "parse:parse"))
 app.command("plan")(verb(PlanFlags, "planning:plan_run"))
 app.command("view")(verb(ViewFlags, "viewing:view_run"))
-app.command("train")(verb(TrainFlags, "training:train_run"))
+app.command("train")(verb(TrainFlags, "training:train_run", recipe="recipe"))
 app.command("demo")(verb(DemoFlags, "demo_run:run_demo"))
 
 

@@ -13,6 +13,8 @@ from assay.placement import PlacementFlags, Rates, Training, Workload
 class PlanFlags(PlacementFlags):
     """Plan a training run before it takes any GPU: placement, memory, time of a step, which mode would be faster."""
 
+    recipe: Annotated[Path | None, typer.Option("--config", "-c")] = None
+    """Plan what a recipe of assay train (TOML), or the JSON of its --dump-config, would run; flags here win."""
     cluster: str = "1x8xH200"
     """Nodes x GPUs x card: H200, H100, A100 or CPU; other nodes are added with +."""
     host_memory_gib: float | None = None

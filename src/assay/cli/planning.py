@@ -12,7 +12,9 @@ from assay.core.errors import InputError
 from assay.placement import (
     Job,
     ModelShape,
+    PlacementFlags,
     Rates,
+    Training,
     Workload,
     dump_plan,
     make_job,
@@ -25,12 +27,18 @@ from assay.placement import (
 )
 from assay.report.gantt import write_gantt
 from assay.report.plan import print_plan
+from assay.rl.config import TrainConfig
+from assay.rl.planned import planned_training, planned_workload
 
+from .declare import checked
 from .plan import PlanFlags
+from .recipe import over_recipe, read_recipe
 
 
 def plan_run(flags: PlanFlags) -> None:
     """Run the verb."""
+    if flags.recipe is not None:
+        flags = _with_recipe(flags, flags.recipe)
     cluster = parse_cluster(flags.cluster, flags.host_memory_gib)
     made = plan(flags, cluster, _job(flags))
     if flags.as_json:
@@ -41,6 +49,30 @@ def plan_run(flags: PlanFlags) -> None:
         if made.prediction is None:
             raise InputError(f"--gantt {str(flags.gantt)!r} needs a prediction: give --model-config")
         write_gantt(flags.gantt, made)
+
+
+def _with_recipe(flags: PlanFlags, recipe: Path) -> PlanFlags:
+    """The flags, with what a training run's file says under them.
+
+    Raises:
+        InputError: it is no configuration of a training run, or one that has nothing to place.
+    """
+    said = {name: value for name, value in flags if name in flags.model_fields_set and name != "recipe"}
+    told = read_recipe(recipe)
+    also = {name: value for name, value in said.items() if name in TrainConfig.model_fields}
+    run = over_recipe(TrainConfig, recipe, told, also)
+    if run.resource is None:
+        raise InputError(f"{recipe}: it runs in one process and places nothing on GPUs (no resource): nothing to plan")
+    placing = PlacementFlags.model_fields.keys() | {"cluster", "reward_key"}
+    named: dict[str, Any] = {name: value for name, value in told.items() if name in placing}
+    if Path(run.hf_checkpoint, "config.json").is_file():
+        named["policy_config"] = Path(run.hf_checkpoint)
+    work, asked = planned_workload(run).model_dump(), flags.workload.model_dump(exclude_unset=True)
+    judge = work["judge"] | asked.get("judge", {})
+    training = planned_training(run).model_dump() | flags.training.model_dump(exclude_unset=True)
+    own = {"workload": Workload(**{**work, **asked, "judge": judge}), "training": Training(**training)}
+    given = {name: value for name, value in {**named, **said, **own}.items() if value is not None}
+    return checked(PlanFlags, **given)
 
 
 def _job(flags: PlanFlags) -> Job | None:

@@ -14,6 +14,6 @@ class TrainFlags(TrainConfig):
     """Train a policy with rewards from a judge: rollouts, judging, updates, evaluation; goes on after a kill."""
 
     recipe: Annotated[Path | None, typer.Option("--config", "-c")] = None
-    """TOML file with flags by name; those of the command line win."""
+    """TOML file with flags by name (see recipes/), or a run's config.json; those of the command line win."""
     dump_config: Annotated[bool, typer.Option("--dump-config")] = False
     """Print the whole configuration as JSON and train nothing."""

@@ -16,7 +16,6 @@ from assay.rl.config import TrainConfig
 from assay.rl.progress import ToldSteps
 from assay.rl.run import RunResult, train
 
-from .recipe import under_flags
 from .train import TrainFlags
 from .training_progress import training_progress
 
@@ -48,8 +47,7 @@ def train_run(flags: TrainFlags) -> None:
 
 def _config(flags: TrainFlags) -> TrainConfig:
     own = {"recipe", "dump_config"}
-    said = {name: value for name, value in flags if name in flags.model_fields_set and name not in own}
-    return under_flags(TrainConfig, flags.recipe, said)
+    return TrainConfig(**{name: value for name, value in flags if name in flags.model_fields_set and name not in own})
 
 
 def _show(result: RunResult) -> None:

@@ -12,7 +12,7 @@ from .words import duration, percent
 
 TRAINS, GENERATES, JUDGES, READS = "T", "R", "J", "L"
 LETTER = {Kind.TRAIN: TRAINS, Kind.ROLLOUT: GENERATES, Kind.JUDGE: JUDGES, Kind.FORWARD: READS, Kind.CPU: ""}
-WIDE = 16
+WIDE = 32
 """More GPUs than this are not drawn one by one."""
 
 
@@ -38,16 +38,18 @@ def print_plan(console: Console, plan: Plan, cluster: Cluster) -> None:
 
 
 def claims_table(plan: Plan, cluster: Cluster) -> Table:
-    """Roles against GPUs: T trains, R generates, J judges, L reads log-probs."""
+    """Roles against the GPUs of each node: T trains, R generates, J judges, L reads log-probs."""
     table = _table("", "GPUs", "engines", "share")
     gpus = [index for index, bundle in enumerate(plan.bundles) if "GPU" in bundle]
-    drawn = gpus if len(gpus) <= WIDE else []
-    for gpu in drawn:
-        node = cluster.node_of(gpu)
-        table.add_column(f"{node}:{gpu - cluster.edges[node]}", justify="center")
+    nodes = list(dict.fromkeys(map(cluster.node_of, gpus))) if len(gpus) <= WIDE else []
+    for node in nodes:
+        table.add_column(f"node {node}", no_wrap=True)
     for claim in plan.claims.values():
         share = "" if claim.fraction is None else f"{claim.fraction:g}"
-        marks = [LETTER[claim.kind] if gpu in claim.gpus else "·" for gpu in drawn]
+        marks = (
+            " ".join(LETTER[claim.kind] if gpu in claim.gpus else "·" for gpu in gpus if cluster.node_of(gpu) == node)
+            for node in nodes
+        )
         table.add_row(Text(claim.name, style="bold"), _gpus(claim), _engines(claim), share, *marks)
     return table
 

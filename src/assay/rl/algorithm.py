@@ -34,7 +34,7 @@ class AlgorithmConfig(Config):
     use_kl_loss: bool = False
     """Add the KL to the reference to the loss."""
     kl_loss_coef: float = Field(default=0.0, ge=0)
-    """Its weight."""
+    """Its weight; at 0 the KL is measured at every step, and changes nothing."""
     kl_loss_type: Literal["k1", "k2", "k3", "low_var_kl"] = "low_var_kl"
     """Its estimator."""
     kl_coef: float = Field(default=0.0, ge=0)
@@ -58,8 +58,6 @@ class AlgorithmConfig(Config):
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
-        if self.use_kl_loss and not self.kl_loss_coef:
-            raise ValueError("use_kl_loss needs kl_loss_coef: how much does the KL weigh?")
         if self.kl_loss_coef and not self.use_kl_loss:
             raise ValueError(f"kl_loss_coef={self.kl_loss_coef:g} has no effect without use_kl_loss")
         parse_truncated_as(self.truncated_as)
