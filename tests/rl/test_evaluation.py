@@ -96,7 +96,7 @@ def test_rollout_and_judges_that_are_never_awake_together_take_turns() -> None:
     sets = [_set("one", ("1+1", "2")), _set("two", ("1+2", "3"))]
     evaluation = Evaluation(sets, config, rolling, steps=1, scoring=DeferredScoring(judging), enter=enter)
     found = asyncio.run(evaluation.measure(0))
-    assert said == ["generate after 0", "judge after 1", "generate after 1", "judge after 2"]
+    assert said == ["generate after 0", "judge after 2"]
     assert (found["eval/one/pass@1"], found["eval/two/pass@1"]) == (1.0, 0.0)
 
 

@@ -137,7 +137,7 @@ def test_a_full_disk_is_told_and_leaves_what_was_there(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(record.path(0))], capture_output=True, text=True, check=False
     )
     assert "OutputError: cannot write the samples" in done.stderr
-    assert "--load" in done.stderr
+    assert "the same command again" in done.stderr
     assert os.listdir(record.folder) == ["step-000000.parquet"]
     assert [row["reward"] for row in _rows(record.path(0))] == [1.0]
 

@@ -104,7 +104,9 @@ def _is_default(context: typer.Context, name: str) -> bool:
 
 def _parameter(name: str, field: FieldInfo, heading: str | None) -> inspect.Parameter:
     said = next((m for m in field.metadata if isinstance(m, OptionInfo | ArgumentInfo)), None)
-    decls = (f"--{name.replace('_', '-')}",) if field.annotation is bool else ()
+    flag = name.replace("_", "-")
+    # One that is on by itself can be turned off.
+    decls = (f"--{flag}/--no-{flag}" if field.default is True else f"--{flag}",) if field.annotation is bool else ()
     info = copy(said) if said is not None else typer.Option(*decls)
     info.help = escape(" ".join((field.description or "").replace("``", "").split()))
     info.rich_help_panel = heading

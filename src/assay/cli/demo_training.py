@@ -16,7 +16,6 @@ from assay.report.training_story import TrainingStory
 from assay.report.training_table import training_table
 from assay.report.words import number, percent
 from assay.rl.demo import DemoTraining, accuracies, settings, warm_policy, write_task
-from assay.rl.progress import ToldSteps
 from assay.rl.run import RunResult, train
 
 from .training_progress import training_progress
@@ -45,7 +44,7 @@ def train_demo(console: Console, url: str, folder: Path, config: DemoTraining) -
         warm_policy(folder, config)
     result = RunResult(run_dir=folder / "run")
     with training_progress(console, config.steps, answers=config.prompts * config.samples) as tell:
-        asyncio.run(train(settings(folder, config, genrm_url=url), result, [ToldSteps(tell)]))
+        asyncio.run(train(settings(folder, config, genrm_url=url), result, tell=tell))
     run = read_training(result.run_dir)
     page, right = write_training_page(run), accuracies(result.run_dir)
     console.print(training_table(run))

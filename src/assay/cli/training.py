@@ -13,7 +13,6 @@ from assay.report.training import read_training
 from assay.report.training_page import write_training_page
 from assay.report.training_table import print_training
 from assay.rl.config import TrainConfig
-from assay.rl.progress import ToldSteps
 from assay.rl.run import RunResult, train
 
 from .train import TrainFlags
@@ -35,7 +34,7 @@ def train_run(flags: TrainFlags) -> None:
     try:
         answers = config.rollout_batch_size * config.n_samples_per_prompt
         with training_progress(console, config.num_rollout, answers=answers) as tell:
-            asyncio.run(train(config, result, [ToldSteps(tell)]))
+            asyncio.run(train(config, result, tell=tell))
     except KeyboardInterrupt:
         console.print(f"stopped after {result.steps} steps; the same command goes on from the last checkpoint")
         sys.exit(130)

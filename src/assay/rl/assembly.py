@@ -13,35 +13,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.core.errors import InputError
-from assay.engines.base import Engine
-from assay.placement.plans import Mode, Plan
+from assay.placement.plans import Mode, PhaseKind, Plan
 from assay.training import folders
 
 from .algorithm import AlgorithmConfig
 from .config import TrainConfig
 from .cursor import Cursor
-from .evaluation import EvalConfig, Evaluation, eval_groups, load_sets
-from .local.scoring import DeferredScoring
 from .loop import Loop, LoopConfig, Parts
 from .memory import Memory
+from .observing import Observing, build_observing
 from .ports import Source
+from .progress import Tell, ToldResidency
 from .prompts import DataConfig, Row, load_prompts
 from .provided import Provided
-from .record import RecordConfig, SampleRecord
-from .residency import Residency
+from .residency import Residency, entering
 from .rewards.budget import FailureBudget
-from .rewards.build import BuiltReward, build_reward
+from .rewards.build import build_reward
 from .rewards.config import RewardConfig
+from .rolling import Rolling
 from .rollout.ahead import RolloutAhead
-from .rollout.answer import Answering
 from .rollout.config import RolloutConfig
 from .rollout.groups import Groups
 from .rollout.now import RolloutNow
+from .rollout.processed import ProcessedSource
 from .sample import Prompt
+from .scored import Scored, build_hooks
 from .tokens import PolicyTokenizer, load_tokenizer
-from .tracking.config import TrackingConfig
-from .tracking.trackers import RunInfo
-from .tracking.tracking import Tracking, build_tracking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,24 +46,15 @@ class Run:
     """A run that is ready to go."""
 
     loop: Loop
-    evaluation: Evaluation
-    tracking: Tracking
-    record: SampleRecord
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rolling:
-    """What rolls out, for training and for evaluation."""
-
-    engine: Engine
-    tokenizer: PolicyTokenizer
-    reward: BuiltReward
-    inline: BuiltReward | None
+    observing: Observing
 
 
 @asynccontextmanager
-async def assembled(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Run]:
+async def assembled(config: TrainConfig, plan: Plan | None, tell: Tell | None = None) -> AsyncGenerator[Run]:
     """Everything started; leaving closes it, last first.
+
+    Args:
+        tell: told what the run does.
 
     Raises:
         InputError, StartError: something cannot be; nothing was trained.
@@ -77,18 +65,26 @@ async def assembled(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Ru
             load_tokenizer, config.hf_checkpoint, trust_remote_code=config.trust_remote_code
         )
         provided = await stack.enter_async_context(_provided(config, plan))
-        reward = build_reward(config.settings(RewardConfig), backends=provided.judges)
+        reward = build_reward(config.settings(RewardConfig), backends=provided.judges, flags=dict(config))
         stack.push_async_callback(reward.close)
+        hooks = build_hooks(config, reward)
+        if hooks is not None:
+            stack.push_async_callback(hooks.close)
         await reward.start()
         reward.check([row.drawn(place) for place, row in enumerate(rows)])
         await provided.start_rollout()
         rows = fitting(rows, tokenizer, config, provided.engine.info.context_len)
-        inline = None if plan is not None and not plan.inline_reward else reward
-        rolling = _Rolling(engine=provided.engine, tokenizer=tokenizer, reward=reward, inline=inline)
-        run = _assembled(config, plan, rows, provided, rolling)
-        stack.push_async_callback(run.tracking.close)
-        stack.push_async_callback(run.loop.parts.source.close)
-        yield run
+        deferred = any(phase.kind is PhaseKind.JUDGE for phase in provided.phases)
+        scored = Scored(reward=reward, deferred=deferred, hooks=hooks, tell=tell)
+        rolling = Rolling(engine=provided.engine, tokenizer=tokenizer, scored=scored)
+        residency = _residency(provided, tell)
+        loop = _loop(config, plan, rows, provided, rolling, residency)
+        enter = entering(residency, provided.phases)
+        observing = build_observing(config, rows, rolling, provided.judges, enter, loop.memory.step)
+        stack.push_async_callback(observing.close)
+        await observing.start()
+        stack.push_async_callback(loop.parts.source.close)
+        yield Run(loop=loop, observing=observing)
 
 
 def fitting(rows: Sequence[Row], tokenizer: PolicyTokenizer, config: TrainConfig, context_len: int | None) -> list[Row]:
@@ -123,13 +119,20 @@ def _provided(config: TrainConfig, plan: Plan | None) -> AbstractAsyncContextMan
     return in_this_process(config, plan)
 
 
-def _assembled(
+def _residency(provided: Provided, tell: Tell | None) -> Residency:
+    if tell is None:
+        return Residency(provided.residents, awake=provided.awake)
+    return ToldResidency(provided.residents, awake=provided.awake, tell=tell)
+
+
+def _loop(
     config: TrainConfig,
     plan: Plan | None,
     rows: Sequence[Row],
     provided: Provided,
-    rolling: _Rolling,
-) -> Run:
+    rolling: Rolling,
+    residency: Residency,
+) -> Loop:
     rollout = config.settings(RolloutConfig)
     memory = Memory(budget=FailureBudget(max_rate=config.max_judge_failure_rate), max_dead_steps=config.max_dead_steps)
     cursor = Cursor(rows=len(rows), seed=config.rollout_seed, shuffle=config.rollout_shuffle)
@@ -138,37 +141,25 @@ def _assembled(
         cursor.restore(memory.source)
         # Before the records of what is made again go: a checkpoint without its records must not be gone on from.
         folders.go_back(config.checkpoints, Path(config.load))
-    answering = Answering(rolling.engine, rolling.tokenizer, rollout)
-    groups = Groups(answering, rollout, lambda prompt: rolling.tokenizer.render(prompt.prompt), rolling.inline)
-    scoring = None
-    if rolling.inline is None:
-        scoring = DeferredScoring(Groups(answering, rollout, lambda _: (), rolling.reward))
-    evaluation = _evaluation(config, rolling)
-    tracking = build_tracking(config.settings(TrackingConfig), _info(config, memory.step))
-    record = SampleRecord(config.run_dir, config.settings(RecordConfig))
-    for one in (record, evaluation):
-        one.resume(memory.step)
+    answering = rolling.answering(rollout)
+    groups = Groups(answering, rollout, rolling.tokens, rolling.scored.inline)
+    source, hook = _source(config, plan, groups, cursor, rows), rolling.scored.processed
     parts = Parts(
         phases=provided.phases,
-        source=_source(config, plan, groups, cursor, rows),
+        source=source if hook is None else ProcessedSource(source, hook),
         policy=provided.policy,
         publisher=provided.publisher,
-        residency=Residency(provided.residents, awake=provided.awake),
-        scoring=scoring,
-        observers=[evaluation, record, tracking],
+        residency=residency,
+        scoring=rolling.scored.batch(answering, rollout),
     )
-    loop = Loop(
-        parts,
-        LoopConfig(
-            num_rollout=config.num_rollout,
-            assemble=config.settings(AlgorithmConfig).assembling(config.rollout_max_response_len),
-            judge_failure_as=config.judge_failure_as,
-            save_interval=config.save_interval,
-            saves=True,
-        ),
-        memory,
+    settings = LoopConfig(
+        num_rollout=config.num_rollout,
+        assemble=config.settings(AlgorithmConfig).assembling(config.rollout_max_response_len),
+        judge_failure_as=config.judge_failure_as,
+        save_interval=config.save_interval,
+        saves=True,
     )
-    return Run(loop=loop, evaluation=evaluation, tracking=tracking, record=record)
+    return Loop(parts, settings, memory)
 
 
 def _source(config: TrainConfig, plan: Plan | None, groups: Groups, cursor: Cursor, rows: Sequence[Row]) -> Source:
@@ -180,15 +171,3 @@ def _source(config: TrainConfig, plan: Plan | None, groups: Groups, cursor: Curs
         staleness = plan.max_staleness
         return RolloutAhead(groups, cursor, prompt, rollout, max_staleness=staleness, failure_as=failure_as)
     return RolloutNow(groups, cursor, prompt, rollout, failure_as=failure_as)
-
-
-def _evaluation(config: TrainConfig, rolling: _Rolling) -> Evaluation:
-    own = config.settings(EvalConfig)
-    groups = eval_groups(rolling.engine, rolling.tokenizer, own, config.settings(RolloutConfig), rolling.inline)
-    sets = load_sets(own, config.settings(DataConfig))
-    return Evaluation(sets, own, groups, steps=config.num_rollout, run=config.run_dir)
-
-
-def _info(config: TrainConfig, step: int) -> RunInfo:
-    name = config.tracker_run or ""
-    return RunInfo(folder=config.run_dir, project=config.tracker_project, name=name, first_step=step)

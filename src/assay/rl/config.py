@@ -17,6 +17,7 @@ from assay.training.config import TrainerConfig
 
 from .algorithm import AlgorithmConfig
 from .evaluation import EvalConfig
+from .monitor.config import MonitorConfig
 from .prompts import DataConfig
 from .record import RecordConfig
 from .rewards.config import RewardConfig
@@ -68,6 +69,7 @@ PARTS: tuple[type[Config], ...] = (
     AlgorithmConfig,
     TrainerConfig,
     EvalConfig,
+    MonitorConfig,
     TrackingConfig,
     RecordConfig,
     EngineConfig,
@@ -84,6 +86,7 @@ class TrainConfig(  # pyright: ignore[reportIncompatibleVariableOverride]  # rm_
     EngineConfig,
     PlacementFlags,
     EvalConfig,
+    MonitorConfig,
     TrackingConfig,
     RecordConfig,
     RunConfig,

@@ -1,18 +1,18 @@
 """Evaluation while training: every so many steps the policy answers sets of prompts that it is not trained on.
 
 Owns: which sets, when, and how they are answered; seeds are the same every time, so that two evaluations differ by the
-weights alone. Does not own: rewards (any ``RewardFunction``, also a stricter one than training has; it is the one that
-picks ``--eval-reward-key``), the figures (``passing``).
+weights alone. Does not own: rewards (any ``RewardFunction``, also a stricter one than training has), which of their
+entries counts (``rewards.picked``), the figures (``passing``).
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import Field, model_validator
 
@@ -24,6 +24,7 @@ from .passing import figures
 from .ports import Scoring
 from .prompts import DataConfig, Row, load_prompts
 from .record import group_rows, remove_samples, write_samples
+from .residency import Enter
 from .rewards.base import RewardFunction
 from .rollout.answer import Answering
 from .rollout.config import RolloutConfig
@@ -31,9 +32,6 @@ from .rollout.groups import Groups
 from .sample import Group, Prompt
 from .stepped import Stepped
 from .tokens import PolicyTokenizer
-
-Enter = Callable[[Literal["generate", "judge"]], Awaitable[None]]
-"""Has those awake who are needed: the rollout engines, or the judges."""
 
 
 class EvalConfig(Config):
@@ -57,6 +55,9 @@ class EvalConfig(Config):
     """Field of the prompt; without it as in training."""
     eval_label_key: str | None = None
     """Field of the gold answer; without it as in training."""
+    eval_reward_key: str | None = None
+    """Which entry of what the reward function gives is counted; without it as in training. Also the name of one of
+    several reward parts."""
     eval_metadata_key: str | None = None
     """Field of the object that reward functions see; without it as in training."""
     eval_pass_above: float = 0.5
@@ -141,8 +142,8 @@ def load_sets(config: EvalConfig, training: DataConfig) -> tuple[EvalSet, ...]:
 
 
 class Evaluation:
-    """``Observer``. ``scoring`` and ``enter`` are for modes in which rollout and judges are never awake together: a set
-    is then answered by ``groups`` without rewards, and judged as a whole afterwards.
+    """``Observer``. ``scoring`` judges a set as a whole once it is answered, where ``groups`` gives no rewards, or not
+    those that count. ``enter`` is for modes in which rollout and judges are never awake together.
     """
 
     def __init__(
@@ -189,9 +190,8 @@ class Evaluation:
             OutputError: the answers could not be written.
         """
         begin = time.perf_counter()
-        answered = [(one.name, await self._answered(one)) for one in self._sets]
         found: dict[str, float] = {}
-        for name, groups in answered:
+        for name, groups in (await self._judged(await self._answered())).items():
             n, above = self._config.n_samples_per_eval_prompt, self._config.eval_pass_above
             found |= {f"eval/{name}/{key}": value for key, value in figures(groups, n, above).items()}
             if self._run is not None:
@@ -202,15 +202,20 @@ class Evaluation:
     async def close(self) -> None:
         """Engines and rewards belong to whoever gave them."""
 
-    async def _answered(self, one: EvalSet) -> Sequence[Group]:
-        if self._enter is not None:
+    async def _answered(self) -> dict[str, Sequence[Group]]:
+        if self._enter is not None and self._sets:
             await self._enter("generate")
-        groups = await asyncio.gather(*(self._groups.roll(prompt) for prompt in one.prompts))
+        return {
+            one.name: await asyncio.gather(*(self._groups.roll(prompt) for prompt in one.prompts)) for one in self._sets
+        }
+
+    async def _judged(self, answered: Mapping[str, Sequence[Group]]) -> Mapping[str, Sequence[Group]]:
+        """All sets are answered before any is judged: one swap for all of them."""
         if self._scoring is None:
-            return groups
-        if self._enter is not None:
+            return answered
+        if self._enter is not None and answered:
             await self._enter("judge")
-        return await self._scoring.score(groups)
+        return {name: await self._scoring.score(groups) for name, groups in answered.items()}
 
 
 def eval_groups(

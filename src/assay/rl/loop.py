@@ -93,6 +93,9 @@ class Loop:
         self.config = config
         self.memory = memory
         self.observers: tuple[Observer, ...] = tuple(parts.observers)
+        self.stopped: Callable[[Stepped], Awaitable[object]] | None = None
+        """Is shown the batch of a step that is not made, because the run stops at it."""
+        self._batch: tuple[int, RolloutBatch] | None = None
         self._before: Json = None
         """The state of the source before the step that is made: a step that ends without an update is made again."""
         self._saving: dict[str, float] = {}
@@ -118,6 +121,9 @@ class Loop:
         except TrainingStopped:
             self.memory.forgive()
             await self._save()
+            if self.stopped is not None and self._batch is not None:
+                number, batch = self._batch
+                await self.stopped(Stepped(step=number, groups=batch.groups, advantages=(), filtered=batch.filtered))
             raise
 
     async def step(self) -> Stepped:
@@ -154,6 +160,7 @@ class Loop:
 
     async def _train(self, step: _Step) -> None:
         groups, config = step.batch.groups, self.config
+        self._batch = (step.number, step.batch)
         self.memory.judged(groups)
         rewards = [settle(group, config.judge_failure_as) for group in groups]
         kl = await self._kl(groups) if config.assemble.kl_coef else None
@@ -163,7 +170,7 @@ class Loop:
         if step.assembled.batch is not None:
             step.metrics |= of_update(await self.parts.policy.step(step.assembled.batch))
         self.memory.step = step.number + 1
-        self._before = None
+        self._before = self._batch = None
 
     async def _kl(self, groups: Sequence[Group]) -> list[list[tuple[float, ...]]]:
         """Estimates at the trained tokens of every sample; none for those that have no tokens."""

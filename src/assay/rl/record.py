@@ -83,8 +83,12 @@ class SampleRecord:
         """Raises OutputError: the file could not be written; nothing else is touched."""
         due = self._interval and stepped.step % self._interval == 0
         if due and (stepped.groups or stepped.filtered):
-            await asyncio.to_thread(write_samples, self.path(stepped.step), list(step_rows(stepped)))
+            await self.write(stepped)
         return {}
+
+    async def write(self, stepped: Stepped) -> None:
+        """Write the samples of a step. Raises as ``after``."""
+        await asyncio.to_thread(write_samples, self.path(stepped.step), list(step_rows(stepped)))
 
     async def close(self) -> None:
         """Nothing is open between steps."""
@@ -138,7 +142,7 @@ def write_samples(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
             partial.unlink(missing_ok=True)
         raise OutputError(
             f"cannot write the samples {str(path)!r}: {error.strerror or error}; checkpoints are untouched: "
-            "free some space, then go on with --load"
+            "free some space and give the same command again, it goes on"
         ) from error
 
 

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from assay.core.errors import AssayError
 from assay.engines.base import Tag
-from assay.placement.plans import Phase
+from assay.placement.plans import Phase, PhaseKind
 
 Presence = Literal["awake", "weights", "asleep"]
 """``weights``: only the weights are on the card, not the KV cache."""
+
+Enter = Callable[[Literal["generate", "judge"]], Awaitable[None]]
+"""Has those awake who are needed: the rollout engines, or the judges."""
 
 WEIGHTS: frozenset[Tag] = frozenset({"weights"})
 KV_CACHE: frozenset[Tag] = frozenset({"kv_cache"})
@@ -63,6 +66,18 @@ class Moved:
     move: Move
     bytes: int
     seconds: float
+
+
+def entering(residency: Residency, phases: Sequence[Phase]) -> Enter | None:
+    """For those who generate and judge between two steps; None where rollout and judges are awake together then."""
+    found = {phase.kind: phase for phase in phases}
+    if PhaseKind.JUDGE not in found:
+        return None
+
+    async def enter(name: Literal["generate", "judge"]) -> None:
+        await residency.enter(found[PhaseKind(name)])
+
+    return enter
 
 
 class Residency:

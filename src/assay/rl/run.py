@@ -17,6 +17,8 @@ from assay.placement import Plan, dump_plan, parse_cluster, place
 from assay.training import folders
 
 from .config import TrainConfig
+from .monitor.config import MonitorConfig
+from .progress import StepMade, Tell, ToldSteps
 from .stepped import Observer
 from .tracking.lines import BASELINE
 
@@ -26,6 +28,9 @@ _MAY_CHANGE = frozenset(
     {
         *("num_rollout", "load", "tracker", "tracker_run", "save_interval", "keep_checkpoints"),
         *("ray", "ray_address", "weights_through", "train_timeout_s"),
+        # What decides when a run stops, and where its judges are.
+        *("max_dead_steps", "max_judge_failure_rate", "genrm_url"),
+        *MonitorConfig.model_fields,
     }
 )
 """Settings under which the steps that were made are the same steps."""
@@ -57,11 +62,14 @@ def make_plan(config: TrainConfig) -> Plan | None:
     return place(config, parse_cluster(config.cluster))
 
 
-async def train(config: TrainConfig, result: RunResult, observers: Sequence[Observer] = ()) -> None:
+async def train(
+    config: TrainConfig, result: RunResult, observers: Sequence[Observer] = (), tell: Tell | None = None
+) -> None:
     """Train; ``result`` is up to date whenever this ends.
 
     Args:
         observers: look at every step after those of the run itself.
+        tell: told what the run does, step by step and within a step.
 
     Raises:
         InputError, StartError: it cannot begin; nothing was trained.
@@ -74,15 +82,17 @@ async def train(config: TrainConfig, result: RunResult, observers: Sequence[Obse
         _write(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
     from .assembly import assembled
 
-    async with assembled(config, plan) as run:
+    async with assembled(config, plan, tell) as run:
         memory = run.loop.memory
         result.first_step = result.steps = memory.step
-        run.loop.observers += (_Noted(result), *observers)
+        told = () if tell is None else (ToldSteps(tell),)
+        run.loop.observers = run.observing.all(_Noted(result), *told, *observers)
+        run.loop.stopped = run.observing.stopped
         await run.loop.parts.publisher.publish()
-        if memory.step == 0 and run.tracking.lines.last() is None:
-            result.baseline = await run.evaluation.baseline()
-            if result.baseline:
-                await run.tracking.write(BASELINE, result.baseline)
+        if memory.step == 0:
+            result.baseline = await run.observing.baseline()
+            if tell is not None and result.baseline:
+                tell(StepMade(step=BASELINE, metrics=result.baseline))
         await run.loop.run()
 
 

@@ -74,7 +74,7 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(tmp_path), room], capture_output=True, text=True, check=False
     )
     assert "OutputError: cannot write" in done.stderr
-    assert "--load" in done.stderr
+    assert "the same command again" in done.stderr
     assert [line["step"] for line in read_lines(lines.path)] == [0]
     _write(tmp_path, 1)
     assert [line["step"] for line in read_lines(lines.path)] == [0, 1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,7 +59,7 @@ async def in_this_process(config: TrainConfig, plan: Plan | None) -> AsyncGenera
             start_rollout=engine.start,
             judges=scorers,
             publisher=_publisher(policy, engine, config.run_dir),
-            phases=tuple(_with(phase, judges) for phase in IN_PROCESS) if plan is None else plan.phases,
+            phases=_in_process(judges, deferred=config.deferred) if plan is None else plan.phases,
             residents=residents,
             awake=tuple(residents),
         )
@@ -79,8 +80,14 @@ async def _judges(
     return await stack.enter_async_context(judge_service(config))
 
 
-def _with(phase: Phase, judges: Mapping[str, JudgeOnDuty]) -> Phase:
-    return Phase(kind=phase.kind, awake=(*phase.awake, *judges), about=phase.about)
+def _in_process(judges: Mapping[str, JudgeOnDuty], *, deferred: bool) -> tuple[Phase, ...]:
+    """The phases where all are awake all the time; ``deferred``: the batch is judged as a whole."""
+    phases = IN_PROCESS
+    if deferred:
+        generate, *rest = IN_PROCESS
+        judge = replace(generate, kind=PhaseKind.JUDGE, about="judges score the whole batch")
+        phases = (replace(generate, about="rollout of the whole batch, without rewards"), judge, *rest)
+    return tuple(replace(phase, awake=(*phase.awake, *judges)) for phase in phases)
 
 
 def _publisher(policy: LocalPolicy, engine: Engine, run: Path) -> Publisher:

@@ -126,7 +126,7 @@ def alarms(history: Sequence[Figures], config: MonitorConfig) -> list[Alarm]:
     return found
 
 
-def told(step: int, found: Sequence[Alarm]) -> str:
-    """The alarms of a step as one line."""
+def told(step: int, found: Sequence[Alarm], label: str = "") -> str:
+    """The alarms of a step as one line; ``label`` names the judge where there are several."""
     each = "; ".join(f"{one.text} ({one.figure} {one.value:.2f}, threshold {one.threshold:g})" for one in found)
-    return f"monitor, step {step}: {each}"
+    return f"monitor{f' of {label}' if label else ''}, step {step}: {each}"

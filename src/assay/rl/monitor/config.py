@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from assay.core.config import Config
 
@@ -23,8 +24,12 @@ class MonitorConfig(Config):
     """Questions that every attack string is tried on; 0 leaves the attacks out."""
     monitor_sample: int = Field(default=16, ge=0)
     """Answers of the step that the rule, and the second judge where there is one, look at too; 0 leaves it out."""
+    monitor_rule: bool = True
+    """Compare these answers with their labels by the rule math, where there are labels and it is not the reward."""
     monitor_judge: str | None = None
-    """A second judge, by name or file."""
+    """A second judge of these answers, by name or file."""
+    monitor_route_key: str | None = None
+    """Which instance of the judge service the second judge asks."""
     monitor_stop: bool = False
     """Stop the run at an alarm, its state saved."""
     monitor_right_above: float = 0.5
@@ -47,3 +52,14 @@ class MonitorConfig(Config):
     """Alarm: accepted answers have outgrown right ones by more than this since the first look."""
     monitor_max_failed: float = Field(default=0.2, ge=0, le=1)
     """Alarm: a larger share of the monitor's own judgments fails."""
+
+    @model_validator(mode="after")
+    def _has_effect(self) -> Self:
+        if self.monitor_route_key is not None and self.monitor_judge is None:
+            raise ValueError(
+                f"monitor_route_key {self.monitor_route_key!r} is the second judge's: name it, monitor_judge"
+            )
+        if self.monitor_interval is None and (self.monitor_judge or self.monitor_gold):
+            name = "monitor_judge" if self.monitor_judge else "monitor_gold"
+            raise ValueError(f"{name} has no effect without monitor_interval: after how many steps does it look?")
+        return self

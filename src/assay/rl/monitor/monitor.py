@@ -22,7 +22,7 @@ from assay.data import load_items
 from assay.data.demo import load_demo
 from assay.judges.probes import PROBES, Probe, attacked, swapped
 
-from ..evaluation import Enter
+from ..residency import Enter
 from ..rewards.items import to_item
 from ..sample import Sample, Status
 from ..stepped import Stepped
@@ -36,9 +36,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panels:
-    """Who is asked. ``rule`` compares an answer with its label, ``second`` is another judge; both may be absent."""
+    """Who is asked: ``judge`` about the gold set, swaps and attacks; ``rule``, which compares an answer with its label,
+    and ``second``, another judge, about answers of the step. Any may be absent.
+    """
 
-    judge: Panel
+    judge: Panel | None = None
     second: Panel | None = None
     rule: Panel | None = None
 
@@ -60,7 +62,8 @@ class _Look:
 
 
 class Monitor:
-    """``Observer``. ``panels`` None: only what costs no judgment. ``label`` tells several judges' monitors apart.
+    """``Observer``. ``panels`` None: only what costs no judgment. ``label`` tells the monitors of several judges apart;
+    one with a label watches its judge alone.
 
     Raises:
         InputError: the judge can judge none of the gold items.
@@ -77,33 +80,37 @@ class Monitor:
     ) -> None:
         self.config = config
         self.alarms: tuple[Alarm, ...] = ()
-        self._panels = panels
+        self.panels = panels
+        self.label = label
         self._prefix = f"monitor/{label}/" if label else "monitor/"
         self._enter = enter
         self._history: list[dict[str, float]] = []
-        self._gold = [] if panels is None else frozen(gold, config.monitor_gold_items, panels.judge)
-        self._attacks = [] if panels is None else _attacks(self._gold, config.monitor_attack_items, panels.judge)
+        judge = None if panels is None else panels.judge
+        self._gold = [] if judge is None else frozen(gold, config.monitor_gold_items, judge)
+        self._attacks = [] if judge is None else _attacks(self._gold, config.monitor_attack_items, judge)
 
     def resume(self, lines: Sequence[Mapping[str, Any]], step: int) -> None:
         """Take over what was found before ``step``, out of the lines of ``metrics.jsonl``."""
         for line in (line for line in lines if line["step"] < step):
-            own = {key.removeprefix(self._prefix): value for key, value in line.items() if key.startswith(self._prefix)}
+            own = looks(line, self.label)
             if own:
-                self._history.append({key: float(value) for key, value in own.items() if value is not None})
+                self._history.append(own)
 
     async def after(self, stepped: Stepped) -> Mapping[str, float]:
         begin = time.perf_counter()
         look = _Look(seed=stepped.step + 1)
-        look.found["length_correlation"] = stepped.metrics.get("reward/length_correlation")
+        if not self.label:
+            look.found["length_correlation"] = stepped.metrics.get("reward/length_correlation")
         if self._due(stepped.step + 1):
             await self._look(look, stepped)
         found = {name: value for name, value in look.found.items() if value is not None}
         if not found:
+            self.alarms = ()
             return {}
         self._history.append(found)
         before, self.alarms = self.alarms, tuple(alarms(self._history, self.config))
         if {one.figure for one in self.alarms} - {one.figure for one in before}:
-            log.warning("%s", told(stepped.step, self.alarms))
+            log.warning("%s", told(stepped.step, self.alarms, self.label))
         found["alarms"] = float(len(self.alarms))
         return {f"{self._prefix}{name}": value for name, value in found.items()} | {
             "time/monitor": time.perf_counter() - begin + stepped.metrics.get("time/monitor", 0.0)
@@ -114,19 +121,20 @@ class Monitor:
 
     def _due(self, made: int) -> bool:
         interval = self.config.monitor_interval
-        return self._panels is not None and interval is not None and (made == 1 or made % interval == 0)
+        return self.panels is not None and interval is not None and (made == 1 or made % interval == 0)
 
     async def _look(self, look: _Look, stepped: Stepped) -> None:
-        if self._panels is None:
+        if self.panels is None:
             return
         if self._enter is not None:
             await self._enter("judge")
-        judge = self._panels.judge
-        scores = await self._on_gold(look, judge)
-        if not judge.judge.per_candidate:
-            await self._on_swaps(look, judge, scores)
-        await self._on_attacks(look, judge)
-        await self._on_answers(look, stepped, self._panels)
+        judge = self.panels.judge
+        if judge is not None:
+            scores = await self._on_gold(look, judge)
+            if not judge.judge.per_candidate:
+                await self._on_swaps(look, judge, scores)
+            await self._on_attacks(look, judge)
+        await self._on_answers(look, stepped, self.panels)
         look.found["failed"] = look.failed / look.asked if look.asked else None
 
     async def _on_gold(self, look: _Look, judge: Panel) -> list[tuple[float, ...] | None]:
@@ -196,15 +204,23 @@ class StopOnAlarm:
         self._monitors = monitors
 
     async def after(self, stepped: Stepped) -> Mapping[str, float]:
-        found = [alarm for monitor in self._monitors for alarm in monitor.alarms]
-        if found:
+        raised = [told(stepped.step, one.alarms, one.label) for one in self._monitors if one.alarms]
+        if raised:
             raise TrainingStopped(
-                f"{told(stepped.step, found)}. Look at the samples; go on with --load and another judge, or with "
-                "another threshold, or without --monitor-stop"
+                f"{'. '.join(raised)}. Look at the samples; the same command goes on, with another "
+                "threshold or without --monitor-stop; or go on with --load and another judge in another --run-dir"
             )
         return {}
 
     async def close(self) -> None: ...
+
+
+def looks(line: Mapping[str, Any], label: str = "") -> dict[str, float]:
+    """The figures of one look, by their short names, out of a line of ``metrics.jsonl``."""
+    prefix = f"monitor/{label}/" if label else "monitor/"
+    own = {key.removeprefix(prefix): value for key, value in line.items() if key.startswith(prefix)}
+    # Without a label, those of others have one more part.
+    return {key: float(value) for key, value in own.items() if value is not None and "/" not in key}
 
 
 def load_gold(config: MonitorConfig) -> tuple[Item, ...]:

@@ -30,7 +30,7 @@ class Asker:
 
     def __init__(self, judge: Judge, backend: Judging, *, plan: VotePlan | None = None, seed: int = 0) -> None:
         self.judge = judge
-        self._backend = backend
+        self.backend = backend
         self._plan = plan
         self._seed = seed
         self._flights: SingleFlight[Outcome] = SingleFlight()
@@ -71,7 +71,7 @@ class Asker:
     async def _call(self, item: Item, deadline: Deadline) -> Outcome:
         attempt = 0
         while True:
-            judgment = await self._backend.judge(self.judge, item, deadline, seed=self._seed, plan=self._plan)
+            judgment = await self.backend.judge(self.judge, item, deadline, seed=self._seed, plan=self._plan)
             outcome = judgment.outcome
             if not isinstance(outcome, Failure) or outcome.kind not in LATER:
                 return outcome

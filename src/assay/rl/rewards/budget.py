@@ -40,5 +40,6 @@ class FailureBudget:
             kinds = f" (most often {most})" if most else ""
             raise TrainingStopped(
                 f"{self.rate:.1%} of the judgments of the last {len(self.seen)} steps failed{kinds}, and "
-                f"--max-judge-failure-rate is {self.max_rate:g}: mend the judge, then go on with --load"
+                f"--max-judge-failure-rate is {self.max_rate:g}: mend the judge and give the same command "
+                "again, it goes on"
             )

@@ -87,6 +87,21 @@ def build_reward(
     return BuiltReward(_reward(config, made, run_args(config, flags)), made)
 
 
+def askers(reward: RewardFunction) -> dict[str, Asker]:
+    """The judges of a reward, by what tells them apart: the part, the module; one alone has no name. None of a function
+    of the user's.
+    """
+    match reward:
+        case JudgeReward():
+            return {"": reward.asker}
+        case StepsReward():
+            return dict(reward.judges)
+        case CombinedReward():
+            return {part.name: asker for part in reward.parts for asker in askers(part.reward).values()}
+        case _:
+            return {}
+
+
 def build_post_process(config: RewardConfig, flags: Mapping[str, Any] | None = None) -> PostProcess | None:
     """The hook on whole batches (``ports.Scoring``), None where none is named. Raises InputError: it cannot be used."""
     path = config.custom_reward_post_process_path

@@ -109,7 +109,7 @@ class StepsReward:
     def __init__(
         self, judges: Mapping[str, Asker], aggregate: str | UserFunction = "mean", cutter: StepCutter | None = None
     ) -> None:
-        self._judges = dict(judges)
+        self.judges = dict(judges)
         self._aggregate = aggregate
         self._cutter = cutter
 
@@ -145,10 +145,10 @@ class StepsReward:
         return replace(reward, parts=parts | {"score": reward.value} | dict(reward.parts), judge=judge, text=text)
 
     def _judge(self, step: Step) -> Asker:
-        found = self._judges.get(step.module) or self._judges.get(ANY_MODULE)
+        found = self.judges.get(step.module) or self.judges.get(ANY_MODULE)
         if found is None:
             raise InputError(
-                f"sample {step.item.id}: no judge for module {step.module!r}; --step-judges has {list(self._judges)}, "
+                f"sample {step.item.id}: no judge for module {step.module!r}; --step-judges has {list(self.judges)}, "
                 f"and {ANY_MODULE!r} would take any other"
             )
         return found

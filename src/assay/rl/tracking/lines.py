@@ -125,5 +125,5 @@ def _write_all(descriptor: int, data: bytes) -> None:
 def _cannot_write(path: Path, error: OSError) -> OutputError:
     return OutputError(
         f"cannot write {str(path)!r}: {error.strerror or error}; checkpoints are untouched: "
-        "free some space, then go on with --load"
+        "free some space and give the same command again, it goes on"
     )

@@ -1,0 +1,30 @@
+"""What rolls out, for training and for evaluation, and what judges it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from assay.engines.base import Engine
+
+from .rollout.answer import Answering
+from .rollout.config import RolloutConfig
+from .sample import Prompt
+from .scored import Scored
+from .tokens import PolicyTokenizer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rolling:
+    """The rollout engine with the policy's tokenizer, and the rewards."""
+
+    engine: Engine
+    tokenizer: PolicyTokenizer
+    scored: Scored
+
+    def answering(self, rollout: RolloutConfig) -> Answering:
+        """The answers of the policy under such settings."""
+        return Answering(self.engine, self.tokenizer, rollout)
+
+    def tokens(self, prompt: Prompt) -> tuple[int, ...]:
+        """Those of a prompt."""
+        return self.tokenizer.render(prompt.prompt)
