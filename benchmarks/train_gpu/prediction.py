@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import statistics
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -53,21 +53,22 @@ def workload(prompts: int, samples: int, response: int, judge_prompt: int) -> Wo
     )
 
 
-def compare(run: Path, written: Path) -> str:
-    """One line: predicted and measured seconds of a step, the error, and the phases of both."""
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """What the planner said: seconds of a step, and of its phases."""
+
+    seconds: float
+    phases: dict[str, float]
+
+    def words(self) -> str:
+        """The phases in one line."""
+        return ", ".join(f"{name} {seconds:.2f} s" for name, seconds in self.phases.items() if seconds)
+
+
+def predicted(written: Path) -> Predicted:
+    """Read what ``predict`` wrote."""
     said = json.loads(written.read_text())["plan"]["prediction"]
-    lines = steps(run)[1:]
-
-    def median(name: str) -> float:
-        values = [line[name] for line in lines if name in line]
-        return statistics.median(values) if values else 0.0
-
-    seen = median("time/step") - median("time/save")
-    phases = ", ".join(f"{name} {seconds:.3f}" for name, seconds in said["phases"].items() if seconds)
-    names = ("generate", "judge", "train", "sync", "moves")
-    took = ", ".join(f"{name} {median(f'time/{name}'):.3f}" for name in names)
-    error = said["seconds"] / seen - 1
-    return f"predicted {said['seconds']:.3f} s ({phases}); measured {seen:.3f} s ({took}); error {error:+.0%}"
+    return Predicted(said["seconds"], said["phases"])
 
 
 def _shape(folder: Path, name: str) -> Any:

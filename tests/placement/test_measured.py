@@ -41,6 +41,13 @@ def test_judging_in_a_phase_of_its_own_is_the_judges_speed() -> None:
     assert rates.judges["__default__"].tokens_per_s == ((32, 64.0),)
 
 
+def test_a_rollout_with_judges_in_it_does_not_replace_a_rate_that_is_known() -> None:
+    alone = measured_rates(RUN, WORK)
+    both = measured_rates([{**STEP, "time/generate": 9.0}], WORK, judges=["__default__"], known=alone)
+    assert both.rollout == alone.rollout
+    assert measured_rates([STEP], WORK, judges=["__default__"]).rollout is not None
+
+
 def test_the_planner_gives_the_measured_phases_back() -> None:
     wanted = flags({"colocate": True, "resource": {"actor": [1, 1], "rollout": [1, 1]}, "rm_type": "math"})
     work = measured_workload(RUN, WORK)

@@ -26,8 +26,9 @@ def measured_rates(
 ) -> Rates:
     """Medians over a run's steps, in the terms of the planner.
 
-    One point of the rollout's speed: all samples at a time, and the tokens that they got. It holds what was judged
-    inline, because the run does not tell them apart. What was not measured stays as in ``known``.
+    One point of the rollout's speed: all samples at a time, and the tokens that they got. Where judges were asked
+    inline, the run does not tell the two apart: then a rate that is ``known`` stays, and so does all that was not
+    measured.
 
     Args:
         steps: the lines of ``metrics.jsonl``, seconds under ``time/…``.
@@ -43,7 +44,9 @@ def measured_rates(
     seen = _Seen(timed[STEADY:] or timed)
     samples = workload.prompts * workload.samples
     written = samples * seen("rollout/response_length", 0.0)
-    found: dict[str, object] = {"rollout": _rate(samples / rollout_engines, written, seen("time/generate", 0.0))}
+    known, inline, found = known or Rates(), bool(judges) and "time/judge" not in seen, dict[str, object]()
+    if known.rollout is None or not inline:
+        found["rollout"] = _rate(samples / rollout_engines, written, seen("time/generate", 0.0))
     train = seen("time/train", 0.0) - seen("time/save", 0.0)
     if train > 0:
         found["train_tokens_per_s"] = (samples * workload.prompt_tokens + written) / actor_gpus / train
@@ -54,7 +57,7 @@ def measured_rates(
             for key, load in asked.items()
         }
     found |= seen.moves()
-    return (known or Rates()).model_copy(update={name: value for name, value in found.items() if value is not None})
+    return known.model_copy(update={name: value for name, value in found.items() if value is not None})
 
 
 def measured_workload(steps: Sequence[Mapping[str, float]], workload: Workload) -> Workload:

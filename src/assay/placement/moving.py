@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .cluster import Cluster
 from .job import Job
 from .plans import Claim, Kind, Mode, Plan
-from .speed import CANARY, DRAIN, HOST_LINK, SYNC, SYNC_RATE
+from .speed import CANARY, DRAIN, HOST_LINK, STATES_LINK, SYNC, SYNC_RATE
 from .trainer import states_bytes
 
 
@@ -28,7 +28,7 @@ def moving_seconds(plan: Plan, cluster: Cluster, job: Job) -> Moving:
     judges = max((_weights(claim, job) for claim in plan.claims.values() if claim.kind == Kind.JUDGE), default=0.0)
     states = states_bytes(job.policy, job.training) / len(plan.claims["actor"].gpus)
     swapped = judges / HOST_LINK if on_gpu else 0.0
-    states_s = states / HOST_LINK if on_gpu and plan.mode != Mode.FULLY_ASYNC else 0.0
+    states_s = states / STATES_LINK if on_gpu and plan.mode != Mode.FULLY_ASYNC else 0.0
     fixed = (DRAIN, CANARY, SYNC) if on_gpu else (0.0, 0.0, 0.0)
     moved = job.policy.stored / SYNC_RATE if on_gpu else 0.0
     return Moving(

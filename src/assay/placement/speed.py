@@ -22,16 +22,22 @@ PREFILL, DECODE, TRAIN = 0.65, 0.5, 0.4
 HOST_STEP, HOST_REQUEST = 0.0033, 0.0025
 """Seconds of the host for a decoding step and for a request (0.49 B on an H200, SGLang 0.5.17)."""
 
+HOST_JUDGEMENT = 0.0055
+"""Seconds of the host for one judgement: plan, ask, read, record (0.49 B judge of one token on an H200)."""
+
 ALL_REDUCE = 20e-6
 """Seconds a layer for the two reductions of an engine over several GPUs."""
 
-LAUNCH = 0.002
-"""Seconds of the host for one layer of one forward and backward pass; what bounds small models."""
+LAUNCH = 0.005
+"""Seconds of the host for one layer of one forward and backward pass; what bounds small models (135 M on an H200)."""
 
 HOST_LINK = 9e9
 """Bytes a second between a card and the host's memory (15 GB resumed in 1.65 s)."""
 
-DRAIN, CANARY, SYNC, SYNC_RATE = 0.1, 0.4, 0.2, 6e9
+STATES_LINK = 4.3e9
+"""Bytes a second of the trainer's own states, moved tensor by tensor (135 M, H200: 0.43 s and 0.32 s)."""
+
+DRAIN, CANARY, SYNC, SYNC_RATE = 0.4, 0.2, 0.2, 6e9
 """Seconds to drain an engine, to prove it after waking, of a synchronisation; bytes a second of it."""
 
 

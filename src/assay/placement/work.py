@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from .cluster import Cluster
 from .job import Job
@@ -10,7 +11,7 @@ from .memory import kv_tokens
 from .model import ModelShape
 from .plans import Claim, Kind, Plan
 from .simulate import Stage, lengths
-from .speed import EngineSpeed, assumed_engine, measured_engine
+from .speed import HOST_JUDGEMENT, EngineSpeed, assumed_engine, measured_engine
 
 
 def rollout_stage(plan: Plan, cluster: Cluster, job: Job) -> Stage:
@@ -54,6 +55,8 @@ def _judge_stage(claim: Claim, shape: ModelShape, cluster: Cluster, job: Job) ->
     context = load.prompt_tokens + load.response_tokens / 2
     most = _most_judged(claim, shape, cluster, job)
     speed: EngineSpeed = assumed_engine(shape, cluster.card, len(claim.engines[0]), context, most)
+    if speed.request:
+        speed = replace(speed, request=HOST_JUDGEMENT)
     rate = job.rates.judges.get(claim.name, job.rates.judge)
     if rate is not None:
         speed = measured_engine(rate, speed)
