@@ -22,6 +22,10 @@ OTHERS = (
         "chaos.py",
         "engines that die, hang and come back as others; a minute (real models: --engine embedded)",
     ),
+    (
+        "kill_resume.py",
+        "training killed with kill -9, twenty times a mode; half an hour, on Ray longer (--mode ray-co-resident)",
+    ),
     ("sglang_gpu/run.py life --model JUDGE --other OTHER --out OUT", "two judges on SGLang; one GPU, nine minutes"),
     ("sglang_gpu/run.py load --model JUDGE --out OUT", "the service over SGLang beside SGLang; one GPU, nine minutes"),
 )

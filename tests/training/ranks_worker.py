@@ -34,8 +34,8 @@ def made() -> Any:
 
 def work(job: dict[str, Any]) -> None:
     known = made()
-    config = TrainerConfig(dtype="float64", lr=1e-3, weight_decay=0.1, **job["settings"])
-    trainer = Trainer(config, model=known.tiny("qwen2", dtype=torch.float64))
+    settings = {"dtype": "float64", "lr": 1e-3, "weight_decay": 0.1} | job["settings"]
+    trainer = Trainer(TrainerConfig(**settings), model=known.tiny("qwen2", dtype=getattr(torch, settings["dtype"])))
     objective = PolicyObjective(
         config=PolicyLossConfig(use_kl_loss=True, kl_loss_coef=0.1), aggregation="sequence_mean"
     )

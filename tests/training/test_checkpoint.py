@@ -75,6 +75,14 @@ def test_a_checkpoint_before_the_first_step_counts_none(tmp_path: Path) -> None:
     assert same(b, plain)
 
 
+def test_a_run_that_begins_again_draws_the_same(tmp_path: Path) -> None:
+    drawn: list[tuple[float, float]] = []
+    for seed in (1, 1, 2):
+        trainer(tmp_path, seed=seed)
+        drawn.append((torch.rand(1).item(), random.random()))
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
 def test_the_last_ones_stay_and_a_step_may_be_saved_again(tmp_path: Path) -> None:
     t = trainer(tmp_path, keep_checkpoints=2)
     for seed in range(3):

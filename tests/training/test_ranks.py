@@ -99,3 +99,15 @@ def test_two_ranks_are_one_process(tmp_path: Path) -> None:
     for alone, both in second:
         assert outcome(both)[0]["extra"] == [0, 1, 2, 4]
         assert outcome(both)[0]["version"] == outcome(alone)[0]["version"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_two_ranks_train_in_single_precision(tmp_path: Path) -> None:
+    """What sums of gradients there are depends on their type: single precision is what a run without flags has."""
+    alone, both = ({"out": str(tmp_path / who), "settings": {"dtype": "float32"}, "steps": [0, 1]} for who in "ab")
+    run_ranks([both])
+    work(alone)
+    (told_a, _), (told_b, _) = outcome(alone), outcome(both)
+    for ours, theirs in zip(told_a["steps"], told_b["steps"], strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-4)

@@ -168,6 +168,12 @@ def _state(folder: Path) -> State:
         raise InputError(f"checkpoint {str(folder)!r}: {_STATE} could not be read: {error}") from error
 
 
+def begin_random(seed: int, ranks: Ranks) -> None:
+    """Random states of a run that begins, each rank's own: begun anew after a kill, it is the same run."""
+    random.seed(seed + ranks.rank)
+    torch.manual_seed(seed + ranks.rank)
+
+
 def _random() -> dict[str, Any]:
     cuda = torch.cuda.get_rng_state() if torch.cuda.is_available() else None
     return {"torch": torch.get_rng_state(), "cuda": cuda, "python": random.getstate()}

@@ -77,7 +77,7 @@ class TrainerConfig(Config):
     load: str | None = None
     """A checkpoint, or a folder of checkpoints of which the last is taken."""
     seed: int = 1234
-    """Of everything random here: how a LoRA adapter begins."""
+    """Of everything random here: how a LoRA adapter begins, and what training draws, such as dropout."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -67,6 +67,8 @@ class Ranks:
         for module in model.modules():
             if isinstance(module, FSDPModule):
                 module.set_gradient_divide_factor(1.0)
+                # A plain sum: for factors torch has an operation of NCCL's, which gloo lacks.
+                module.set_force_sum_reduction_for_comms(True)
 
 
 def whole(weight: Tensor) -> Tensor:

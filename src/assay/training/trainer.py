@@ -59,7 +59,9 @@ class Trainer:
         self.extra: Json = None
         """What the loop gave to ``save``, after a ``load``."""
         self._run = digest([self.policy.base_version, config.model_dump(mode="json", exclude={"save", "load"})])[:8]
-        if config.load is not None:
+        if config.load is None:
+            checkpoint.begin_random(config.seed, self.ranks)
+        else:
             self.load(Path(config.load))
 
     @property
