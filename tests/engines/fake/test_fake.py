@@ -1,5 +1,6 @@
 import asyncio
 import math
+import statistics
 import time
 from collections import Counter
 from typing import Any
@@ -23,7 +24,7 @@ from assay.core.types import (
 )
 from assay.engines.base import Offloadable, StreamingEngine, Updatable
 from assay.engines.fake.config import FakeConfig
-from assay.engines.fake.draws import choice_logprobs
+from assay.engines.fake.draws import choice_logprobs, draw_latency
 from assay.engines.fake.engine import FakeEngine
 
 FAULTS = {"latency": 0.03, "error_502": 0.03, "overloaded": 0.03, "truncated": 0.03, "empty": 0.03, "garbage": 0.03,
@@ -121,6 +122,26 @@ def test_latency_is_waited_for_and_a_deadline_before_it_is_a_timeout() -> None:
     assert time.perf_counter() - begin >= 0.05
     with pytest.raises(GenerationError, match="deadline"):
         answer(engine, ask(), seconds=0.01)
+
+
+def test_latencies_of_a_long_tail_have_the_mean_and_the_spread_that_were_said_and_follow_from_the_request() -> None:
+    config = FakeConfig(latency_s=2.0, latency_spread=0.5)
+    drawn = [draw_latency(config, str(key)) for key in range(20_000)]
+    assert statistics.fmean(drawn) == pytest.approx(2.0, rel=0.02)
+    assert statistics.pstdev(drawn) == pytest.approx(1.0, rel=0.05)
+    assert drawn[7] == draw_latency(config, "7")
+    assert draw_latency(FakeConfig(latency_s=2.0), "7") == 2.0
+
+
+def test_a_full_engine_makes_requests_wait_their_turn() -> None:
+    engine = FakeEngine(FakeConfig(latency_s=0.03, max_running=2))
+
+    async def ask_all() -> float:
+        begin = time.perf_counter()
+        await asyncio.gather(*(engine.generate(ask(str(n)), Deadline.after(5)) for n in range(6)))
+        return time.perf_counter() - begin
+
+    assert asyncio.run(ask_all()) >= 0.09
 
 
 def test_without_faults_nothing_is_awaited() -> None:

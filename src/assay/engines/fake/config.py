@@ -26,7 +26,11 @@ class FakeConfig(Config):
     """Probabilities of the replies of a request with ``choices``; those not named share what is left. Without any, the
     scripted reply gets 0.9."""
     latency_s: float = Field(default=0, ge=0)
-    """Seconds that every request takes."""
+    """Seconds that a request takes on average."""
+    latency_spread: float = Field(default=0, ge=0)
+    """Standard deviation of the latency over its mean: log-normal, drawn from the request; 1 is a long tail."""
+    max_running: int | None = Field(default=None, ge=1)
+    """Requests that it works on at a time; the others wait their turn."""
     faults: dict[FaultName, Probability] = Field(default_factory=dict[FaultName, float])
     """Probability of each fault; together at most 1. ``latency`` answers late, ``hang`` not before the deadline,
     ``truncated`` half and with finish reason length; ``empty`` and ``garbage`` are texts."""

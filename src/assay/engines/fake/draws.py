@@ -33,6 +33,15 @@ def draw_fault(config: FakeConfig, key: str) -> FaultName | None:
     return None
 
 
+def draw_latency(config: FakeConfig, key: str) -> float:
+    """Seconds of a request, without faults."""
+    if not config.latency_spread:
+        return config.latency_s
+    variance = math.log1p(config.latency_spread**2)
+    draw = random.Random(f"{key}/latency").gauss(-variance / 2, math.sqrt(variance))
+    return config.latency_s * math.exp(draw)
+
+
 def draw_reply(config: FakeConfig, request: Request, key: str, index: int) -> str:
     """The text of sample ``index``, without faults, stop texts and length."""
     if config.replies == "echo":

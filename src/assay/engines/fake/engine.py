@@ -9,6 +9,7 @@ import asyncio
 import math
 import re
 from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 
 from assay.core.deadline import Deadline
@@ -23,6 +24,7 @@ from .draws import (
     choice_logprobs,
     draw_fault,
     draw_garbage,
+    draw_latency,
     draw_reply,
     prompt_words,
     request_key,
@@ -54,6 +56,7 @@ class FakeEngine:
         self._version = "0"
         self._closed = False
         self._waiting: set[asyncio.Future[None]] = set()
+        self._places = asyncio.Semaphore(self._config.max_running) if self._config.max_running else nullcontext()
         self.running = 0
         self.calls = 0
 
@@ -123,12 +126,15 @@ class FakeEngine:
         if config.context_len is not None and length > config.context_len:
             detail = f"the prompt has {length} words, the context of the fake engine is {config.context_len}"
             raise GenerationError(FailureKind.CONTEXT_OVERFLOW, detail)
-        draws = bool(config.faults) or (isinstance(config.replies, tuple) and bool(config.replies))
+        draws = bool(config.faults or config.latency_spread) or (
+            isinstance(config.replies, tuple) and bool(config.replies)
+        )
         key = request_key(request, config.seed) if draws else ""
         fault = draw_fault(config, key)
-        seconds = config.latency_s + (config.slow_s if fault == "latency" else 0)
+        seconds = draw_latency(config, key) + (config.slow_s if fault == "latency" else 0)
         if seconds > 0 or fault == "hang" or deadline.expired or self._closed:
-            await self._pass_time(math.inf if fault == "hang" else seconds, deadline)
+            async with self._places:
+                await self._pass_time(math.inf if fault == "hang" else seconds, deadline)
         if fault == "error_502":
             raise GenerationError(FailureKind.ENGINE_ERROR, "HTTP 502 from the fake engine")
         if fault == "overloaded":
