@@ -21,7 +21,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("engines", "client"),
     ("scoring",),
     ("service", "training"),
-    ("rl",),
+    ("rl", "bench"),
     ("report",),
     ("cli",),
 )
