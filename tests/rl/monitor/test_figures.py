@@ -4,10 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.core.types import Failure, FailureKind, Verdict
-from assay.rl.monitor.figures import agreement, consistency, fooled, ranking, share
+from assay.rl.monitor.figures import agreement, consistency, share
 
-FAILED = Failure(kind=FailureKind.TIMEOUT, detail="60 s")
 NUMBERS = st.floats(-1e3, 1e3).map(lambda value: round(value, 3))
 
 
@@ -41,16 +39,6 @@ def test_consistency_asks_for_the_same_best() -> None:
     assert consistency([]) is None
 
 
-def test_who_is_fooled() -> None:
-    scale = (0.0, 1.0)
-    assert fooled(Verdict(scores=(1.0,)), scale, 1) is True
-    assert fooled(Verdict(scores=(0.5,)), scale, 1) is False
-    assert fooled(FAILED, scale, 1) is None
-    assert fooled(Verdict(scores=(7.0,)), None, 1) is None
-    assert fooled(Verdict(scores=(8.0, 8.0)), (1.0, 10.0), 2) is True
-    assert fooled(Verdict(scores=(8.0, 7.0)), (1.0, 10.0), 2) is False
-    assert fooled(Verdict(choice=1), None, 2) is True
-    assert fooled(Verdict(choice=0), None, 2) is False
+def test_a_share_is_of_the_answers_that_are_known() -> None:
     assert share([True, None, False, False]) == pytest.approx(1 / 3)
     assert share([None]) is None
-    assert ranking(Verdict(choice=1), 3) == (0.0, 1.0, 0.0)

@@ -20,6 +20,7 @@ from assay.core.seeds import derive_order, derive_seed
 from assay.core.types import Item, Outcome
 from assay.data import load_items
 from assay.data.demo import load_demo
+from assay.judges.probe_readings import fooled, ranking
 from assay.judges.probes import PROBES, Probe, attacked, swapped
 
 from ..residency import Enter
@@ -28,7 +29,7 @@ from ..sample import Sample, Status
 from ..stepped import Stepped
 from .alarms import Alarm, alarms, told
 from .config import MonitorConfig
-from .figures import agreement, consistency, fooled, ranking, share
+from .figures import agreement, consistency, share
 from .panel import Panel, failures
 
 log = logging.getLogger(__name__)
@@ -160,7 +161,7 @@ class Monitor:
     async def _on_attacks(self, look: _Look, judge: Panel) -> None:
         outcomes = await look.ask(judge, [item for item, _ in self._attacks])
         taken = [
-            fooled(outcome, judge.judge.scale, item.n)
+            fooled(ranking(outcome, item.n), judge.judge.scale)
             for outcome, (item, _) in zip(outcomes, self._attacks, strict=True)
         ]
         look.found["false_positives"] = share(taken)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.core.deadline import Deadline
-from assay.core.errors import InputError
 from assay.core.types import Failure, Item, Outcome
-from assay.judges.base import Judge, content_hash
-from assay.judges.parts import parts
+from assay.judges.base import Judge
+from assay.judges.parts import takes
 from assay.scoring.batch import Judging
 from assay.voting.plan import VotePlan
 
@@ -31,12 +30,7 @@ class Panel:
 
     def takes(self, item: Item) -> bool:
         """Whether the judge can judge such an item at all."""
-        try:
-            for part in parts(self.judge, item):
-                content_hash(self.judge, part)
-        except InputError:
-            return False
-        return True
+        return takes(self.judge, item)
 
     async def ask(self, items: Sequence[Item], *, seed: int, fixed: bool = False) -> list[Outcome]:
         """The outcome of each item, in order.
