@@ -17,7 +17,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core",),
     ("judges", "voting"),
     ("wire",),
-    ("data", "models", "placement"),
+    ("data", "models", "placement", "tracking"),
     ("engines", "client"),
     ("scoring",),
     ("service", "training"),
@@ -38,7 +38,7 @@ BOUNDARIES = {
     "service/boundary.py",
     "engines/embedded/worker.py",
     "engines/rule/worker.py",
-    "rl/tracking/guarded.py",
+    "tracking/guarded.py",
 }
 
 FILES = sorted(SRC.rglob("*.py"))

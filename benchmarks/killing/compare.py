@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from assay.cli.recipe import read_recipe
 from assay.rl.config import TrainConfig
 from assay.rl.record import FILTERED, sample_files
-from assay.rl.tracking.lines import read_lines
+from assay.tracking.lines import read_lines
 from assay.training import folders
 
 from .modes import STEPS

@@ -19,7 +19,7 @@ from assay.rl.local.policy import LocalPolicy
 from assay.rl.record import SampleRecord
 from assay.rl.residency import Residency
 from assay.rl.rollout.groups import Groups
-from assay.rl.tracking.lines import MetricLines
+from assay.tracking.lines import MetricLines
 
 PIPE = "ASSAY_MARKS"
 """The variable that holds the pipe's descriptor."""

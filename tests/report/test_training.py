@@ -20,7 +20,7 @@ from assay.report.training import (
 )
 from assay.report.training_table import alarm_lines, print_training
 from assay.report.training_words import phases_line, step_line
-from assay.rl.tracking.lines import MetricLines
+from assay.tracking.lines import MetricLines
 
 
 def test_a_run_is_read_from_its_files(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tests.report.training_runs import HOSTILE, write_run
 from assay.core.errors import OutputError
 from assay.report.training import read_training
 from assay.report.training_page import training_page, write_curves, write_training_page
-from assay.rl.tracking.lines import MetricLines
+from assay.tracking.lines import MetricLines
 
 
 class _Page(HTMLParser):

@@ -12,7 +12,7 @@ from tests.rl.watching import PARSE_ERROR, group, lost, sample, stepped
 
 from assay.rl.record import SampleRecord
 from assay.rl.sample import Reward
-from assay.rl.tracking.lines import MetricLines
+from assay.tracking.lines import MetricLines
 
 HOSTILE = "</pre><script>alert(1)</script><!--style--> &amp; \u2028 \ud800"
 

@@ -28,10 +28,10 @@ from assay.rl.rollout.config import RolloutConfig
 from assay.rl.rollout.groups import Groups
 from assay.rl.rollout.now import RolloutNow
 from assay.rl.sample import Prompt
-from assay.rl.tracking.config import TrackingConfig
-from assay.rl.tracking.lines import BASELINE, read_lines
-from assay.rl.tracking.trackers import RunInfo
-from assay.rl.tracking.tracking import build_tracking
+from assay.rl.tracking import build_tracking
+from assay.tracking.config import TrackingConfig
+from assay.tracking.lines import BASELINE, read_lines
+from assay.tracking.trackers import RunInfo
 from assay.training.batch import PerToken, StepMetrics, TrainBatch, TrainSequence, UpdateMetrics
 
 from .watching import Equal, Letters, Parrot

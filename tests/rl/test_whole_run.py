@@ -15,7 +15,7 @@ from assay.rl.config import TrainConfig
 from assay.rl.evaluation import eval_path
 from assay.rl.progress import AnswersJudged, Event, PhaseBegan, StepMade
 from assay.rl.run import RunResult, train
-from assay.rl.tracking.lines import NAME, read_lines
+from assay.tracking.lines import NAME, read_lines
 
 from .cluster.stage import ENGINE, PROMPTS, Models, save_models
 from .tiny import save_tiny

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from assay.core.errors import InputError
 from assay.rl.record import FOLDER, sample_files
-from assay.rl.tracking.lines import NAME, read_lines
+from assay.tracking.lines import NAME, read_lines
 
 CONFIG = "config.json"
 FEW = 5

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from assay.rl.record import FOLDER
-from assay.rl.tracking.lines import NAME
+from assay.tracking.lines import NAME
 
 from .training import Change, TrainingRun, answers, eval_changes, failures, reward_change, seconds_by_phase
 from .words import FAILURES, duration, number, percent

@@ -13,6 +13,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from assay.core.config import Config, explain
 from assay.placement import PlacementFlags
+from assay.tracking.config import TrackingConfig
 from assay.training.config import TrainerConfig
 
 from .algorithm import AlgorithmConfig
@@ -22,7 +23,6 @@ from .prompts import DataConfig
 from .record import RecordConfig
 from .rewards.config import RewardConfig
 from .rollout.config import RolloutConfig
-from .tracking.config import TrackingConfig
 
 C = TypeVar("C", bound=Config)
 

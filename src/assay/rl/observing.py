@@ -10,6 +10,9 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from assay.scoring.scorer import Scorer
+from assay.tracking.config import TrackingConfig
+from assay.tracking.lines import BASELINE, read_lines
+from assay.tracking.trackers import RunInfo
 
 from .config import TrainConfig
 from .evaluation import EvalConfig, Evaluation, eval_groups, load_sets
@@ -22,10 +25,7 @@ from .rewards.config import RewardConfig
 from .rolling import Rolling
 from .rollout.config import RolloutConfig
 from .stepped import Observer, Stepped
-from .tracking.config import TrackingConfig
-from .tracking.lines import BASELINE, read_lines
-from .tracking.trackers import RunInfo
-from .tracking.tracking import Tracking, build_tracking
+from .tracking import Tracking, build_tracking
 
 
 class Observing:

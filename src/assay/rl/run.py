@@ -14,13 +14,13 @@ from typing import Any
 
 from assay.core.errors import InputError, OutputError
 from assay.placement import Plan, dump_plan, parse_cluster, place
+from assay.tracking.lines import BASELINE
 from assay.training import folders
 
 from .config import TrainConfig
 from .monitor.config import MonitorConfig
 from .progress import StepMade, Tell, ToldSteps
 from .stepped import Observer
-from .tracking.lines import BASELINE
 
 CONFIG, PLAN = "config.json", "plan.json"
 

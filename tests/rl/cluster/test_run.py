@@ -12,7 +12,7 @@ import pytest
 from assay.core.errors import InputError
 from assay.rl.config import TrainConfig
 from assay.rl.run import RunResult, train
-from assay.rl.tracking.lines import NAME, read_lines
+from assay.tracking.lines import NAME, read_lines
 
 from .stage import ENGINE, PROMPTS, Models, save_models
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core.errors import InputError
-from assay.rl.tracking.lines import MetricLines, read_lines
+from assay.tracking.lines import MetricLines, read_lines
 
 
 def _write(run: Path, *steps: int) -> MetricLines:
@@ -64,7 +64,7 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path) -> None:
     lines = _write(tmp_path, 0)
     # A limit on the size of files is what a full disk is to a write: part of the line goes through.
     code = (
-        "import resource, signal, sys; from pathlib import Path; from assay.rl.tracking.lines import MetricLines;"
+        "import resource, signal, sys; from pathlib import Path; from assay.tracking.lines import MetricLines;"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); room = int(sys.argv[2]);"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (room, room));"
         "MetricLines(Path(sys.argv[1])).write(1, {'reward/mean': 0.123456789})"

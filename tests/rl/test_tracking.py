@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from assay.rl.tracking import trackers
-from assay.rl.tracking.config import TrackingConfig
-from assay.rl.tracking.lines import read_lines
-from assay.rl.tracking.trackers import RunInfo, Tensorboard
-from assay.rl.tracking.tracking import build_tracking
+from assay.rl.tracking import build_tracking
+from assay.tracking import trackers
+from assay.tracking.config import TrackingConfig
+from assay.tracking.lines import read_lines
+from assay.tracking.trackers import RunInfo, Tensorboard
 
-from ..watching import stepped
+from .watching import stepped
 
 
 def _run(folder: Path, steps: range, config: TrackingConfig | None = None) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from assay.rl.tracking.config import TrackingConfig
+from assay.tracking.config import TrackingConfig
 
 
 def test_several_trackers_are_named_with_commas() -> None:

@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError
-from assay.rl.tracking.config import TrackingConfig
-from assay.rl.tracking.guarded import Guarded
-from assay.rl.tracking.trackers import RunInfo, Tensorboard, Trackio, Wandb
-from assay.rl.tracking.tracking import build_tracking
+from assay.rl.tracking import build_tracking
+from assay.tracking.config import TrackingConfig
+from assay.tracking.guarded import Guarded
+from assay.tracking.trackers import RunInfo, Tensorboard, Trackio, Wandb
 
-from ..watching import stepped
+from .watching import stepped
 
 
 class _Run:
@@ -121,7 +121,7 @@ def test_a_tracker_that_hangs_does_not_keep_the_run_from_ending(caplog: pytest.L
 
 
 def test_a_tracker_that_was_asked_for_must_be_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("assay.rl.tracking.trackers.find_spec", lambda name: None)
+    monkeypatch.setattr("assay.tracking.trackers.find_spec", lambda name: None)
     with pytest.raises(InputError, match="pip install wandb"):
         build_tracking(TrackingConfig(tracker="wandb"), RunInfo(folder=tmp_path))
 
@@ -137,7 +137,7 @@ def test_without_a_tracker_the_lines_are_written_and_a_note_is_logged(
 ) -> None:
     import asyncio
 
-    monkeypatch.setattr("assay.rl.tracking.trackers.find_spec", lambda name: None)
+    monkeypatch.setattr("assay.tracking.trackers.find_spec", lambda name: None)
     with caplog.at_level(logging.INFO, logger="assay"):
         asyncio.run(_tracked(TrackingConfig(), tmp_path))
         asyncio.run(_tracked(TrackingConfig(tracker="none"), tmp_path / "other"))
