@@ -55,9 +55,13 @@ class RunConfig(Config):
     """Run the roles as Ray actors in one placement group."""
     ray_address: str | None = None
     """Address of a running Ray cluster; one is started on this machine without it."""
-    weights_through: Literal["auto", "store", "disk"] = "auto"
-    """With --ray, how weights reach rollout engines: Ray's object store, or a folder in the run's own. See
-    docs/training.md."""
+    weight_sync: Literal["auto", "tensor", "nccl", "store", "disk"] = "auto"
+    """How weights reach rollout engines: tensor (on a card, or in a process, that they share with the trainer), nccl (a
+    broadcast to SGLang on other cards), store (Ray's object store), or disk (a folder in the run's own)."""
+    weight_bucket_mib: int = Field(default=512, ge=1)
+    """MiB of weights that are sent to SGLang at once (tensor, nccl); both sides need so much memory beside the rest."""
+    weight_sync_timeout_s: float = Field(default=120.0, gt=0)
+    """Seconds after which a bucket of weights that has not arrived is given up, and the engine started anew."""
     train_timeout_s: float = Field(default=3600.0, gt=0)
     """With --ray, seconds after which a rank of the trainer that does not come back from a call ends the run."""
 

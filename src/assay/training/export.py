@@ -47,6 +47,15 @@ def named_tensors(policy: Policy, *, dtype: torch.dtype | None = None) -> Iterat
         yield name.replace(_BASE, ""), value.to(dtype)
 
 
+def outline(policy: Policy) -> dict[str, tuple[int, ...]]:
+    """Name and shape of every weight that ``named_tensors`` gives, in its order; nothing is gathered."""
+    return {
+        name.replace(_BASE, ""): tuple(weight.shape)
+        for name, weight in policy.lm.named_parameters()
+        if _LORA not in name
+    }
+
+
 def export(policy: Policy, folder: Path, ranks: Ranks, *, dtype: torch.dtype | None = None) -> None:
     """Write config, safetensors and tokenizer as transformers does; the folder is replaced whole. Every rank calls it.
 

@@ -151,6 +151,10 @@ class Trainer:
         """See ``export.named_tensors``. Of ``weight_version``; also while asleep, then from main memory."""
         return export.named_tensors(self.policy, dtype=dtype)
 
+    def outline(self) -> dict[str, tuple[int, ...]]:
+        """See ``export.outline``."""
+        return export.outline(self.policy)
+
     def export(self, folder: Path, *, dtype: torch.dtype | None = None) -> None:
         """See ``export.export``."""
         export.export(self.policy, folder, self.ranks, dtype=dtype)

@@ -15,6 +15,7 @@ import pytest
 
 from assay.core.deadline import Deadline
 from assay.core.types import ChatPrompt, Completion, Message, Request, SamplingParams, TokenPrompt
+from assay.engines.feed import WeightFeed
 from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.engine import SGLangEngine
 from assay.engines.sglang.gpu import Card
@@ -76,8 +77,8 @@ class Bench:
         return SGLangConfig.model_validate(given | {"start_timeout_s": 30} | options)
 
     @asynccontextmanager
-    async def engine(self, **options: Any) -> AsyncGenerator[SGLangEngine]:
-        engine = SGLangEngine(self.config(**options), self.cards)
+    async def engine(self, *, feed: WeightFeed | None = None, **options: Any) -> AsyncGenerator[SGLangEngine]:
+        engine = SGLangEngine(self.config(**options), self.cards, feed)
         try:
             await engine.start()
             yield engine

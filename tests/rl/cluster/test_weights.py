@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-from assay.core.errors import InputError
 from assay.placement.plans import Mode
 from assay.rl.cluster.engines import located
-from assay.rl.cluster.publish import pick_way
+from assay.rl.cluster.publish import sleeps_without_files
 from assay.rl.cluster.tensors import pack, unpacked
 
 
@@ -32,25 +30,10 @@ def test_packed_tensors_are_copies_and_may_be_read_only() -> None:
     assert torch.equal(dict(unpacked(packed))["w"], torch.ones(4))
 
 
-@pytest.mark.parametrize(
-    ("asked", "kind", "mode", "cards", "way"),
-    [
-        ("auto", "embedded", Mode.FULLY_ASYNC, False, "store"),
-        ("auto", "embedded", Mode.SPLIT, False, "disk"),
-        ("auto", "embedded", Mode.SPLIT, True, "store"),
-        ("auto", "sglang", Mode.FULLY_ASYNC, True, "disk"),
-        ("disk", "embedded", Mode.FULLY_ASYNC, True, "disk"),
-    ],
-)
-def test_the_way_that_fits(asked: Any, kind: Any, mode: Mode, cards: bool, way: str) -> None:
-    assert pick_way(asked, kind, mode, cards=cards) == way
-
-
-def test_ways_that_cannot_work_are_refused() -> None:
-    with pytest.raises(InputError, match="SGLang servers take weights from a folder"):
-        pick_way("store", "sglang", Mode.SPLIT, cards=True)
-    with pytest.raises(InputError, match="split puts rollout engines to sleep"):
-        pick_way("store", "embedded", Mode.SPLIT, cards=False)
+def test_engines_that_sleep_on_simulated_gpus_wake_up_from_files() -> None:
+    assert sleeps_without_files(Mode.SPLIT, cards=False)
+    assert not sleeps_without_files(Mode.SPLIT, cards=True)
+    assert not sleeps_without_files(Mode.FULLY_ASYNC, cards=False)
 
 
 def test_folders_are_named_by_their_whole_path_and_models_by_their_name(

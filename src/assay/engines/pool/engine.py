@@ -20,6 +20,7 @@ from assay.core.deadline import Deadline
 from assay.core.errors import GenerationError, StartError
 from assay.core.types import Completion, FailureKind, Json, Request
 from assay.engines.base import Delta, Engine, EngineHealth, EngineInfo, Offloadable, Tag, Updatable
+from assay.engines.feed import Unsynced
 from assay.engines.lifecycle import ALL_TAGS, Sign, SleepAsked, State, WakeAsked
 
 from .config import PoolConfig
@@ -153,7 +154,8 @@ class PoolEngine:
         """Drain all members, give them other weights, and record the canary anew. Requests wait meanwhile.
 
         Raises the first member's error; then the old weights go on everywhere. A later member that fails where the
-        first succeeded is rebuilt with the new weights.
+        first succeeded is rebuilt with the new weights, and so is one that took only a part of them; if no other
+        serves, it is waited for.
         """
         self._need(isinstance(self.members[0].engine, Updatable), "take other weights")
         async with self._changing:
@@ -213,19 +215,29 @@ class PoolEngine:
         if not held:
             detail = f"no replica can take weights now: {self._described()}"
             raise GenerationError(FailureKind.ASLEEP, detail, retry_after=1.0)
-        await _update(held[0].engine, source, version)
+        failed: dict[int, BaseException] = {}
+        for member in held:
+            try:
+                await _update(member.engine, source, version)
+            except Unsynced as error:
+                # The old weights are gone in this one: it can only go on with the new.
+                failed[member.index] = error
+            else:
+                break
         self._shared.weights = (source, version)
         self._shared.proof.expect(version)
-        rest = held[1:]
+        rest = held[len(failed) + 1 :]
         outcomes = await asyncio.gather(
             *(_update(member.engine, source, version) for member in rest), return_exceptions=True
         )
-        failed = {m.index: error for m, error in zip(rest, outcomes, strict=True) if error is not None}
+        failed |= {m.index: error for m, error in zip(rest, outcomes, strict=True) if error is not None}
         for member in self.members:
             if member.index in failed:
                 member.died(f"it did not take the weights {version!r}: {failed[member.index]}")
             elif member not in held and member.life.state is State.STARTING:
                 member.died(f"it was starting with other weights than {version!r}")
+        if len(failed) == len(held):
+            await self._serving()
 
     def _need(self, can: bool, what: str) -> None:
         if not can:

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.core.deadline import Deadline
-from assay.core.errors import GenerationError, StartError
+from assay.core.errors import GenerationError, InputError, StartError
 from assay.core.types import Completion, FailureKind, Json, Request
 from assay.engines.base import Capability, Delta, EngineHealth, EngineInfo, Tag
 
+from ..feed import FEED, WeightFeed
 from ..openai.sse import ChunkReader, EventReader
 from .body import GRAMMARS, Call, Facts, fitted, make_calls, settled
 from .choices import Chooser
@@ -61,10 +62,12 @@ class SGLangEngine:
 
     Args:
         cards: how to read the GPUs; None asks the driver.
+        feed: what sends it weights whose source begins with ``feed:``; None: it takes them from folders alone.
     """
 
-    def __init__(self, config: SGLangConfig, cards: Cards | None = None) -> None:
+    def __init__(self, config: SGLangConfig, cards: Cards | None = None, feed: WeightFeed | None = None) -> None:
         self.config = config
+        self._feed = feed
         self._cards = cards
         self._gate = Gate()
         self._running: _Running | None = None
@@ -168,11 +171,16 @@ class SGLangEngine:
         return await self._there().sleeper.wake(tags)
 
     async def update_weights(self, source: str, version: str) -> None:
-        """Take the weights in the folder ``source``; requests wait meanwhile, and later ones carry ``version``.
+        """Take the weights in the folder ``source``, or from the feed; requests wait, and later ones carry ``version``.
 
-        Raises InputError or StartError, and then the old weights go on serving.
+        Raises InputError or StartError, and then the old weights go on serving; Unsynced, and then it serves nothing.
         """
-        await self._there().sleeper.update(source, version)
+        if not source.startswith(FEED):
+            await self._there().sleeper.update(source, version)
+        elif self._feed is None:
+            raise InputError(f"weights {source!r} are sent by a trainer, and this engine was built without one")
+        else:
+            await self._there().sleeper.take(self._feed, version)
 
     async def reload(self) -> None:
         """Read the weights from their files again. Raises StartError: they cannot be read."""

@@ -11,18 +11,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import uuid
 from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from assay.core.errors import GenerationError, StartError
+from assay.core.errors import AssayError, GenerationError, StartError
 from assay.core.types import FailureKind
 from assay.engines.base import Tag
 
+from ..feed import Unsynced, WeightFeed
 from .figures import tag_bytes
 from .memory import GIB
 from .model import ModelFiles, replacement
 from .parts import Parts
+from .receiving import HttpReceiver, check_outline
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +51,9 @@ class Sleeper:
         self.files = files
         self.version = version
         self._parts = parts
+        self._key = uuid.uuid4().hex
+        self._feed: WeightFeed | None = None
+        """Where the present weights came from, if not from ``files``."""
         self._held: Mapping[Tag, int] = {}
         self._lock = asyncio.Lock()
         self._running: set[asyncio.Task[Any]] = set()
@@ -80,9 +86,18 @@ class Sleeper:
         """
         await self._alone(self._update(source, version))
 
+    async def take(self, feed: WeightFeed, version: str) -> None:
+        """Take the weights that a feed sends. New requests wait meanwhile.
+
+        Raises:
+            InputError, StartError, GenerationError: nothing has changed, as for ``update``.
+            Unsynced: the server has some of them and not all, or nobody knows: the engine is lost.
+        """
+        await self._alone(self._update(feed, version))
+
     async def reload(self) -> None:
-        """Read the present weights from their files again. Raises as ``update``."""
-        await self._alone(self._update(None, self.version))
+        """Read the present weights from where they came again. Raises as ``update`` and ``take``."""
+        await self._alone(self._update(self._feed, self.version))
 
     async def _alone(self, operation: Coroutine[Any, Any, T]) -> T:
         async def turn() -> T:
@@ -144,11 +159,16 @@ class Sleeper:
             parts.gate.open()
         return self._expected(back) if before is None or after is None else max(0, after - before)
 
-    async def _update(self, source: str | None, version: str) -> None:
+    async def _update(self, source: str | WeightFeed | None, version: str) -> None:
         if "weights" in self.asleep:
             detail = "the weights are released; wake the engine before it takes new ones"
             raise GenerationError(FailureKind.ASLEEP, detail, retry_after=2.0)
-        files = self.files if source is None else await asyncio.to_thread(replacement, self.files, source)
+        files, feed = self.files, None
+        if isinstance(source, str):
+            files = await asyncio.to_thread(replacement, self.files, source)
+        elif source is not None:
+            feed = source
+            await asyncio.to_thread(check_outline, self.files, feed.shapes)
         serving = not self.asleep
         if serving:
             self._parts.gate.hold()
@@ -156,16 +176,21 @@ class Sleeper:
             if serving:
                 await self._drain("the engine took new weights before the reply was whole")
                 await self._idle()
-            await self._load(files.path, version)
+            await (self._load(files.path, version) if feed is None else self._take(feed, version))
         finally:
             if serving and self.broken is None:
                 self._parts.gate.open()
-        self.files, self.version = files, version
+        self.files, self._feed, self.version = files, feed, version
 
     async def _read_again(self) -> None:
         try:
-            await self._load(self.files.path, self.version)
-        except StartError as error:
+            if self._feed is None:
+                await self._load(self.files.path, self.version)
+            else:
+                await self._take(self._feed, self.version)
+        except AssayError as error:
+            if self.broken is not None:
+                raise
             raise self._break(f"the weights could not be read again after waking: {error}") from error
 
     async def _load(self, source: Path, version: str) -> None:
@@ -177,6 +202,24 @@ class Sleeper:
         told = await self._read("/model_info")
         if told.get("weight_version") != version:
             raise self._break(f"after taking weights {version!r} the server says {told.get('weight_version')!r}")
+
+    async def _take(self, feed: WeightFeed, version: str) -> None:
+        parts = self._parts
+        receiver = HttpReceiver(parts.server, key=self._key, width=parts.config.tensor_parallel(), version=version)
+        try:
+            await feed.deliver(receiver, version)
+            told = (await self._read("/model_info")).get("weight_version")
+            if told != version:
+                detail = f"after taking weights {version!r} the server says {told!r}"
+                raise GenerationError(FailureKind.ENGINE_ERROR, detail)
+        except BaseException as error:
+            if not receiver.begun:
+                raise
+            # Some layers may be new and some old: such a model must not answer.
+            lost = self._break(f"weights {version!r} did not arrive whole, and those it has are a mixture: {error}")
+            if isinstance(error, AssayError):
+                raise Unsynced(lost.detail) from error
+            raise
 
     async def _drain(self, why: str) -> None:
         parts = self._parts

@@ -24,12 +24,13 @@ from assay.wire.genrm import InstanceSpec
 from ..algorithm import AlgorithmConfig
 from ..ports import Publisher
 from ..residency import EVERYTHING, Resident
+from ..weight_sync import Asked, SyncFacts, pick_way
 from .actors import start_rank
 from .crew import Crew
 from .engines import Recipe, Shelf, Site, judge_engine, located, rollout_pool
 from .group import reserved
 from .policy import Forward, Limits, RayPolicy
-from .publish import ThroughFolder, ThroughStore, Way, pick_way
+from .publish import ThroughFolder, ThroughStore, sleeps_without_files
 from .rank import RankOrders, State
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ class ClusterSettings:
     """Of all judges; the model is each instance's own."""
     judges: Mapping[str, InstanceSpec] = field(default_factory=dict[str, InstanceSpec])
     """By route key, as the plan's claims."""
-    weights_through: Way = "auto"
+    weight_sync: Asked = "auto"
     limits: Limits = field(default_factory=Limits)
     placement_timeout_s: float = 300.0
     rank_threads: int | None = None
@@ -193,7 +194,12 @@ def _publisher(
     settings: ClusterSettings, plan: Plan, policy: RayPolicy, rollout: PoolEngine, shelf: Shelf, *, cards: bool
 ) -> Publisher:
     takers = [] if policy.forward is None else [policy.forward]
-    if pick_way(settings.weights_through, settings.rollout.kind, plan.mode, cards=cards) == "store":
+    facts = SyncFacts(
+        engine=settings.rollout.kind,
+        ray=True,
+        rereads=sleeps_without_files(plan.mode, cards=cards),
+    )
+    if pick_way(settings.weight_sync, facts) == "store":
         return ThroughStore(policy, [rollout], shelf, takers)
     return ThroughFolder(policy, [rollout], settings.published.absolute(), takers)
 

@@ -73,7 +73,7 @@ def settings(config: TrainConfig) -> ClusterSettings:
         rollout=Recipe(kind=config.rollout_engine, options={**own, **rollout_options(config)}),
         judge=Recipe(kind=config.genrm_engine, options=judge_options(config)),
         judges=config.specs(),
-        weights_through=config.weights_through,
+        weight_sync=config.weight_sync,
         limits=Limits(start_s=limit, train_s=limit, move_s=limit),
     )
 

@@ -5,7 +5,7 @@
 | store | one copy in the main memory of each node, read in place by all its engines | engines that take tensors |
 | disk | one folder, replaced whole at every step; on several nodes it must be on shared storage | any engine |
 
-Owns the ways, and which one is taken when nobody says. A pool of engines lets running requests end first.
+Owns the ways; which one is taken is decided in ``weight_sync``. A pool of engines lets running requests end first.
 """
 
 from __future__ import annotations
@@ -14,17 +14,14 @@ import asyncio
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
-from assay.core.errors import InputError
 from assay.engines.base import Updatable
 from assay.placement.plans import Mode
 
 from ..ports import Published
-from .engines import STORE, Kind, Shelf
+from .engines import STORE, Shelf
 from .policy import RayPolicy
-
-Way = Literal["auto", "store", "disk"]
 
 
 class Taker(Protocol):
@@ -33,29 +30,9 @@ class Taker(Protocol):
     async def take(self, weights: object, version: str) -> None: ...
 
 
-def pick_way(asked: Way, kind: Kind, mode: Mode, *, cards: bool) -> Literal["store", "disk"]:
-    """How weights go to engines of a kind.
-
-    Args:
-        cards: whether there are real GPUs.
-
-    Raises:
-        InputError: these engines cannot take them so.
-    """
-    if kind == "sglang":
-        if asked == "store":
-            raise InputError("SGLang servers take weights from a folder; give --weights-through disk")
-        return "disk"
-    # Without a card, an engine that sleeps can drop its weights only if it can read them again from files.
-    sleeps_without_files = mode != Mode.FULLY_ASYNC and not cards
-    if asked == "store" and sleeps_without_files:
-        raise InputError(
-            f"{mode} puts rollout engines to sleep, and on simulated GPUs they need a folder to wake up from; "
-            "give --weights-through disk"
-        )
-    if asked != "auto":
-        return asked
-    return "disk" if sleeps_without_files else "store"
+def sleeps_without_files(mode: Mode, *, cards: bool) -> bool:
+    """Without a card, an engine that sleeps can drop its weights only if it can read them again from files."""
+    return mode != Mode.FULLY_ASYNC and not cards
 
 
 class ThroughStore:

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.core.errors import InputError
@@ -16,12 +15,14 @@ from assay.scoring.scorer import Scorer
 
 from ..algorithm import AlgorithmConfig
 from ..config import TrainConfig
+from ..feeding import TrainerFeed
 from ..ports import Publisher
 from ..provided import Provided
 from ..residency import Resident
 from .engines import JudgeOnDuty, judge_service, rollout_engine
 from .policy import LocalPolicy
-from .publish import InProcess, ThroughDisk
+from .publish import InProcess, ThroughDisk, ThroughFeed
+from .sync import local_way, sent_weights
 
 if TYPE_CHECKING:
     from assay.training.trainer import Trainer
@@ -45,8 +46,10 @@ async def in_this_process(config: TrainConfig, plan: Plan | None) -> AsyncGenera
         trainer = await asyncio.to_thread(_trainer, config)
         policy = LocalPolicy(trainer, config.settings(AlgorithmConfig).objective(config.rollout_max_response_len))
         stack.push_async_callback(policy.close)
+        way = await asyncio.to_thread(local_way, config, plan, trainer)
+        feed = await sent_weights(config, policy, way, stack)
         scorers, judges = await _judges(config, stack)
-        engine = rollout_engine(config, plan)
+        engine = rollout_engine(config, plan, feed)
         stack.push_async_callback(engine.close)
         residents: dict[str, Resident] = {"actor": policy}
         if isinstance(engine, Offloadable):
@@ -58,7 +61,7 @@ async def in_this_process(config: TrainConfig, plan: Plan | None) -> AsyncGenera
             engine=engine,
             start_rollout=engine.start,
             judges=scorers,
-            publisher=_publisher(policy, engine, config.run_dir),
+            publisher=_publisher(policy, engine, feed, config),
             phases=_in_process(judges, deferred=config.deferred) if plan is None else plan.phases,
             residents=residents,
             awake=tuple(residents),
@@ -90,9 +93,11 @@ def _in_process(judges: Mapping[str, JudgeOnDuty], *, deferred: bool) -> tuple[P
     return tuple(replace(phase, awake=(*phase.awake, *judges)) for phase in phases)
 
 
-def _publisher(policy: LocalPolicy, engine: Engine, run: Path) -> Publisher:
-    if isinstance(engine, TensorUpdatable):
+def _publisher(policy: LocalPolicy, engine: Engine, feed: TrainerFeed | None, config: TrainConfig) -> Publisher:
+    if feed is not None and isinstance(engine, Updatable):
+        return ThroughFeed(policy, [engine], feed)
+    if isinstance(engine, TensorUpdatable) and config.weight_sync != "disk":
         return InProcess(policy, [engine])
     if isinstance(engine, Updatable):
-        return ThroughDisk(policy, [engine], run / "published")
+        return ThroughDisk(policy, [engine], config.run_dir / "published")
     raise InputError(f"the rollout engine {engine.info.model!r} cannot take new weights, so it cannot be trained with")

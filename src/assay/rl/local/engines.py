@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from assay.core.deadline import Deadline
 from assay.core.types import SamplingParams
 from assay.engines.base import Engine, Tag
 from assay.engines.embedded.weights import find_model
+from assay.engines.feed import GROUP_ENVIRONMENT, WeightFeed
 from assay.engines.instances import instance_engine
 from assay.engines.pool.config import PoolConfig
+from assay.engines.sglang.config import SGLangConfig
+from assay.engines.sglang.engine import SGLangEngine
 from assay.placement.plans import Plan
 from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
@@ -25,6 +29,7 @@ from assay.service.settings import ServiceSettings
 from assay.wire.genrm import GenRMConfig, GenRMEngineConfig, InstanceSpec
 
 from ..config import EngineConfig, TrainConfig
+from ..feeding import TrainerFeed
 from ..rewards.backends import RULES_KEY
 
 URL = "ASSAY_GENRM_URL"
@@ -33,8 +38,11 @@ URL = "ASSAY_GENRM_URL"
 _DRAIN_S = 120.0
 
 
-def rollout_engine(config: TrainConfig, plan: Plan | None) -> Engine:
+def rollout_engine(config: TrainConfig, plan: Plan | None, feed: TrainerFeed | None = None) -> Engine:
     """The engine that the policy answers with, not started.
+
+    Args:
+        feed: what SGLang servers take weights from; None: folders.
 
     Raises:
         InputError: an option that it does not have.
@@ -52,8 +60,20 @@ def rollout_engine(config: TrainConfig, plan: Plan | None) -> Engine:
         engine=_engine_config(config),
         sampling=SamplingParams(),
     )
+    host = None
+    if feed is not None and engines.rollout_engine == "sglang":
+        host = partial(fed_engine, feed)
+        options = {**options, "env": {**GROUP_ENVIRONMENT, **options.get("env", {})}}
     first = claim.gpus[0] if claim is not None and claim.gpus else 0
-    return instance_engine(spec, engines.rollout_engine, options, first_gpu=first, processes=False, pool=PoolConfig())
+    return instance_engine(
+        spec, engines.rollout_engine, options, first_gpu=first, processes=False, pool=PoolConfig(), host=host
+    )
+
+
+def fed_engine(feed: WeightFeed, index: int, options: Mapping[str, Any]) -> Engine:  # noqa: ARG001 - any replica
+    """An SGLang engine of these options that can take weights from a trainer."""
+    own = {name: value for name, value in options.items() if name != "kind"}
+    return SGLangEngine(SGLangConfig.model_validate(own), feed=feed)
 
 
 class JudgeOnDuty:

@@ -1,4 +1,4 @@
-"""The policy's weights to rollout engines: as tensors within this process, or through a folder."""
+"""The policy's weights to rollout engines: as tensors within this process, sent to a server, or through a folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 
 from assay.engines.base import TensorUpdatable, Updatable
+from assay.engines.feed import FEED
 
+from ..feeding import TrainerFeed
 from ..ports import Published
 from .policy import LocalPolicy
 
@@ -30,6 +32,20 @@ class InProcess:
 
     def _copies(self) -> list[tuple[str, object]]:
         return [(name, tensor.detach().clone()) for name, tensor in self._policy.trainer.named_tensors()]
+
+
+class ThroughFeed:
+    """Has engines take the weights from the trainer as they are sent, each in its turn; ``feed`` is theirs too."""
+
+    def __init__(self, policy: LocalPolicy, engines: Sequence[Updatable], feed: TrainerFeed) -> None:
+        self._policy = policy
+        self._engines = engines
+        self._feed = feed
+
+    async def publish(self) -> Published:
+        begin, version = time.perf_counter(), self._policy.weight_version
+        await asyncio.gather(*(engine.update_weights(FEED + version, version) for engine in self._engines))
+        return Published(version=version, bytes=self._feed.sent, seconds=time.perf_counter() - begin)
 
 
 class ThroughDisk:

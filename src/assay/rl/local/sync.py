@@ -1,0 +1,111 @@
+"""How weights go from the trainer of this process to its rollout engines: the facts, and the feed if one is needed."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.core.errors import InputError
+from assay.engines.sglang.model import read_model
+from assay.engines.sglang.receiving import check_outline
+from assay.placement.plans import Plan
+
+from ..config import TrainConfig
+from ..feeding import TrainerFeed
+from ..weight_sync import SyncFacts, Way, pick_way
+from .engines import policy_folder, rollout_options
+from .policy import LocalPolicy
+from .sending import LocalSender
+
+if TYPE_CHECKING:
+    from assay.training.trainer import Trainer
+
+log = logging.getLogger(__name__)
+
+_SPLIT = ("pp_size", "dp_size", "nnodes")
+
+
+def local_way(config: TrainConfig, plan: Plan | None, trainer: Trainer) -> Way:
+    """The way that the flags ask for. Reads the headers of the model's files.
+
+    Raises:
+        InputError: it cannot be; see ``weight_sync.pick_way``.
+    """
+    options = rollout_options(config)
+    claim = None if plan is None else plan.claims.get("rollout")
+    sglang = config.rollout_engine == "sglang"
+    facts = SyncFacts(
+        engine=config.rollout_engine,
+        ray=False,
+        in_process=config.rollout_engine == "embedded" and (claim is None or len(claim.engines) <= 1),
+        ranks=trainer_cards(trainer) if sglang else (),
+        engines=_engine_cards(config, plan, options),
+        parallel=splits(options),
+        stored_otherwise=stored_otherwise(policy_folder(config), trainer.outline()) if sglang else None,
+    )
+    return pick_way(config.weight_sync, facts)
+
+
+async def sent_weights(config: TrainConfig, policy: LocalPolicy, way: Way, stack: AsyncExitStack) -> TrainerFeed | None:
+    """The feed of SGLang engines; None where weights go another way. The stack gives up its groups."""
+    if config.rollout_engine != "sglang" or way not in ("tensor", "nccl"):
+        return None
+    from assay.training.dispatch import Dispatch
+
+    dispatch = Dispatch(
+        policy.trainer,
+        dtype=engine_dtype(rollout_options(config)),
+        bucket_bytes=config.weight_bucket_mib << 20,
+        limit_s=config.weight_sync_timeout_s,
+    )
+    sender = LocalSender(policy, dispatch)
+    stack.push_async_callback(sender.close)
+    log.info("weights go to SGLang by %s, in buckets of %d MiB", way, config.weight_bucket_mib)
+    return TrainerFeed(sender, way)
+
+
+def trainer_cards(trainer: Trainer) -> tuple[frozenset[str], ...]:
+    """The names of its one card: the number that ``nvidia-smi`` gives it, and its UUID; none on the CPU."""
+    device = trainer.policy.device
+    if device.type != "cuda":
+        return ()
+    import torch
+
+    index = device.index or 0
+    visible = [one.strip() for one in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if one.strip()]
+    uuid = str(torch.cuda.get_device_properties(device).uuid).removeprefix("GPU-")
+    return (frozenset({visible[index] if index < len(visible) else str(index), f"GPU-{uuid}"}),)
+
+
+def splits(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """What splits an SGLang engine of these options beside tensor parallelism, in words."""
+    return tuple(f"{name}={size}" for name in _SPLIT if isinstance(size := options.get(name), int) and size > 1)
+
+
+def stored_otherwise(folder: str, shapes: Mapping[str, tuple[int, ...]]) -> str | None:
+    """Why the weights of the trainer are not, one by one, those of the checkpoint in the folder; None: they are."""
+    try:
+        check_outline(read_model(Path(folder)), shapes)
+    except InputError as error:
+        return str(error)
+    return None
+
+
+def engine_dtype(options: Mapping[str, Any]) -> str | None:
+    """What an SGLang engine computes in, by torch's name; None: as the checkpoint says."""
+    said = str((options.get("arguments") or {}).get("dtype", "auto"))
+    return None if said == "auto" else said
+
+
+def _engine_cards(config: TrainConfig, plan: Plan | None, options: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    """The cards of every rollout engine, by the numbers that ``nvidia-smi`` gives them."""
+    if (named := options.get("gpu_ids")) is not None:
+        return (tuple(str(one) for one in named),)
+    claim = None if plan is None else plan.claims.get("rollout")
+    if claim is None or not claim.engines:
+        return (tuple(str(gpu) for gpu in range(config.rollout_num_gpus_per_engine)),)
+    return tuple(tuple(str(gpu) for gpu in engine) for engine in claim.engines)
