@@ -25,7 +25,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from killing.compare import accounts, differences
+from killing.compare import accounts, differences, trained
 from killing.modes import ASYNC, INTERVAL, MODES, STALENESS, STEPS, write_models, write_recipe
 from killing.runner import Launch, draw, launch, left_over, lengths
 
@@ -60,6 +60,8 @@ def kill_mode(mode: str, models: Path, folder: Path, *, kills: int, seed: int, g
     folder.mkdir(parents=True)
     whole = write_recipe(mode, models, folder / "whole")
     alone = ended(launch(whole, None))
+    if not trained(folder / "whole"):
+        sys.exit(f"{mode}: the run that was left alone trained on nothing, so that equal weights would show nothing")
     places = lengths(alone)
     number = 0
     while found.kills < kills:

@@ -29,6 +29,12 @@ def metrics(run: Path) -> list[dict[str, Any]]:
     ]
 
 
+def trained(run: Path) -> bool:
+    """Whether most steps changed the weights."""
+    moved = [line.get("train/grad_norm") or 0.0 for line in metrics(run) if line["step"] >= 0]
+    return sum(norm > 0 for norm in moved) > len(moved) / 2
+
+
 def tables(run: Path) -> dict[str, pa.Table]:
     """Every Parquet file of the run."""
     return {str(path.relative_to(run)): pq.read_table(path) for path in sorted(run.rglob("*.parquet"))}

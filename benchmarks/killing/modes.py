@@ -18,6 +18,8 @@ STALENESS = 2
 STEPS, INTERVAL = 6, 2
 """Steps of a run, and how many from one checkpoint to the next."""
 PROMPTS, SAMPLES = 4, 4
+HELD = 24
+"""Questions of an evaluation."""
 
 _SHARED = {"mem_fraction_static": 0.3}
 
@@ -25,7 +27,10 @@ _SHARED = {"mem_fraction_static": 0.3}
 def write_models(folder: Path) -> None:
     """Task, policy and judge."""
     write_task(folder)
-    warm_policy(folder, DemoTraining(warm_steps=10))
+    held = folder / HELD_FILE
+    held.write_text("".join(held.read_text().splitlines(keepends=True)[:HELD]))
+    # Warm enough that some answers are right, and some are not: otherwise no step would train.
+    warm_policy(folder, DemoTraining())
     save_small(folder / "judge", string.printable, seed=1, hidden=32, layers=1, context=4096)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -133,11 +134,13 @@ def test_a_disk_that_fills_while_saving_costs_no_earlier_checkpoint(tmp_path: Pa
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))
-        with pytest.raises(OutputError, match="untouched"):
+        with pytest.raises(OutputError, match="untouched") as told:
             t.save()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, handler)
+    assert str(tmp_path) in str(told.value)
+    assert re.search(r"the disk is full \(File too large; \d+\.\d\d GB free without it\)", str(told.value))
     assert list(tmp_path.iterdir()) == [kept]
     assert trainer(tmp_path, load=str(tmp_path)).extra == "kept"
     t.save(extra="later")

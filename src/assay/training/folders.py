@@ -16,6 +16,7 @@ from assay.core.errors import OutputError
 _NAME = re.compile(r"step-(\d{8,})(?:\.(\d+))?")
 _UNFINISHED = ".unfinished-"
 _LEAVING = ".leaving-"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def checkpoints(root: Path) -> list[Path]:
@@ -95,11 +96,16 @@ def require_space(root: Path, nbytes: int) -> None:
 
 
 def not_written(path: Path, error: BaseException) -> OutputError:
-    """What to raise when writing into an unfinished folder failed; the folder is removed."""
+    """What to raise when writing into an unfinished folder failed; the folder is removed, and room is as it was."""
     shutil.rmtree(path, ignore_errors=True)
-    full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-    what = "the disk is full" if full else f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-    return OutputError(f"nothing was saved in {str(path.parent)!r}: {what}; what was saved before is untouched")
+    first = (str(error).splitlines() or [""])[0]
+    what = f"{type(error).__name__}: {first}"
+    if isinstance(error, OSError) and error.errno in _FULL:
+        what = f"the disk is full ({os.strerror(error.errno or 0)}; {_free(path.parent) / 1e9:.2f} GB free without it)"
+    return OutputError(
+        f"nothing was saved in {str(path.parent)!r}: {what}; what was saved before is untouched. "
+        "Free some space, or save elsewhere"
+    )
 
 
 def _leave(path: Path) -> None:
@@ -115,6 +121,14 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def _free(root: Path) -> int:
+    """Bytes; 0 where the folder cannot be asked."""
+    try:
+        return shutil.disk_usage(root).free
+    except OSError:
+        return 0
 
 
 def _name(root: Path, step: int) -> str:
