@@ -138,8 +138,9 @@ def test_without_a_tracker_the_lines_are_written_and_a_note_is_logged(
     import asyncio
 
     monkeypatch.setattr("assay.tracking.trackers.find_spec", lambda name: None)
-    with caplog.at_level(logging.INFO, logger="assay"):
+    with caplog.at_level(logging.WARNING, logger="assay"):
         asyncio.run(_tracked(TrackingConfig(), tmp_path))
         asyncio.run(_tracked(TrackingConfig(tracker="none"), tmp_path / "other"))
-    assert caplog.text.count("pip install trackio") == 1
+    assert caplog.text.count("pip install 'assay[tracking]'") == 1
+    assert str(tmp_path / "metrics.jsonl") in caplog.text
     assert '"reward/mean": 0.5' in (tmp_path / "metrics.jsonl").read_text()

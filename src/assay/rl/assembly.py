@@ -7,13 +7,14 @@ different in one process (``local``) and on a cluster (``cluster``): that is ``P
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from assay.core.errors import InputError
 from assay.placement.plans import Mode, PhaseKind, Plan
+from assay.scoring.scorer import Scorer
 from assay.training import folders
 
 from .algorithm import AlgorithmConfig
@@ -28,7 +29,7 @@ from .prompts import DataConfig, Row, load_prompts
 from .provided import Provided
 from .residency import Residency, entering
 from .rewards.budget import FailureBudget
-from .rewards.build import build_reward
+from .rewards.build import BuiltReward, build_reward
 from .rewards.config import RewardConfig
 from .rolling import Rolling
 from .rollout.ahead import RolloutAhead
@@ -37,8 +38,8 @@ from .rollout.groups import Groups
 from .rollout.now import RolloutNow
 from .rollout.processed import ProcessedSource
 from .sample import Prompt
-from .scored import Scored, build_hooks
-from .tokens import PolicyTokenizer, load_tokenizer
+from .scored import Hooks, Scored, build_hooks
+from .tokens import load_tokenizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,19 +65,15 @@ async def assembled(config: TrainConfig, plan: Plan | None, tell: Tell | None = 
         tokenizer = await asyncio.to_thread(
             load_tokenizer, config.hf_checkpoint, trust_remote_code=config.trust_remote_code
         )
+        # Rewards that need no judge of this run come first: what is wrong with them is told before a model is loaded.
+        early = None if config.specs() else await _rewards(config, rows, None, stack)
         provided = await stack.enter_async_context(_provided(config, plan))
-        reward = build_reward(config.settings(RewardConfig), backends=provided.judges, flags=dict(config))
-        stack.push_async_callback(reward.close)
-        hooks = build_hooks(config, reward)
-        if hooks is not None:
-            stack.push_async_callback(hooks.close)
-        await reward.start()
-        reward.check([row.drawn(place) for place, row in enumerate(rows)])
+        reward, hooks = early or await _rewards(config, rows, provided.judges, stack)
         await provided.start_rollout()
-        rows = fitting(rows, tokenizer, config, provided.engine.info.context_len)
         deferred = any(phase.kind is PhaseKind.JUDGE for phase in provided.phases)
         scored = Scored(reward=reward, deferred=deferred, hooks=hooks, tell=tell)
         rolling = Rolling(engine=provided.engine, tokenizer=tokenizer, scored=scored)
+        rows = fitting(rows, rolling, config)
         residency = _residency(provided, tell)
         loop = _loop(config, plan, rows, provided, rolling, residency)
         enter = entering(residency, provided.phases)
@@ -87,7 +84,7 @@ async def assembled(config: TrainConfig, plan: Plan | None, tell: Tell | None = 
         yield Run(loop=loop, observing=observing)
 
 
-def fitting(rows: Sequence[Row], tokenizer: PolicyTokenizer, config: TrainConfig, context_len: int | None) -> list[Row]:
+def fitting(rows: Sequence[Row], rolling: Rolling, config: TrainConfig) -> list[Row]:
     """The rows whose prompts fit into the policy's context, or within the limit that was said.
 
     Raises:
@@ -95,18 +92,29 @@ def fitting(rows: Sequence[Row], tokenizer: PolicyTokenizer, config: TrainConfig
     """
     limit, kept = config.rollout_max_prompt_len, list[Row]()
     for place, row in enumerate(rows):
-        length = len(tokenizer.render(row.prompt))
-        if limit is not None and length > limit:
+        prompt = row.drawn(place)
+        if limit is not None and len(rolling.tokens(prompt)) > limit:
             continue
-        if context_len is not None and length + 1 > context_len:
-            raise InputError(
-                f"prompt {place + 1} of {config.prompt_data!r} has {length} tokens, and the policy's context holds "
-                f"{context_len}: leave such prompts out with --rollout-max-prompt-len"
-            )
+        fix = "leave such prompts out with --rollout-max-prompt-len"
+        rolling.check(prompt, f"prompt {place + 1} of {config.prompt_data!r}", fix)
         kept.append(row)
     if not kept:
         raise InputError(f"no prompt of {config.prompt_data!r} has at most {limit} tokens (--rollout-max-prompt-len)")
     return kept
+
+
+async def _rewards(
+    config: TrainConfig, rows: Sequence[Row], judges: Mapping[str, Scorer] | None, stack: AsyncExitStack
+) -> tuple[BuiltReward, Hooks | None]:
+    """The reward, started, and the hook; every prompt has what is needed to judge answers to it."""
+    reward = build_reward(config.settings(RewardConfig), backends=judges, flags=dict(config))
+    stack.push_async_callback(reward.close)
+    hooks = build_hooks(config, reward)
+    if hooks is not None:
+        stack.push_async_callback(hooks.close)
+    reward.check([row.drawn(place) for place, row in enumerate(rows)])
+    await reward.start()
+    return reward, hooks
 
 
 def _provided(config: TrainConfig, plan: Plan | None) -> AbstractAsyncContextManager[Provided]:

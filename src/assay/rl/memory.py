@@ -32,13 +32,11 @@ class Memory:
     def judged(self, groups: Sequence[Group]) -> None:
         """A batch was judged. Raises TrainingStopped: too many judgments failed."""
         samples = [sample for group in groups for sample in group.samples if judged(sample)]
-        kinds = Counter(
-            f"{s.reward.failure.kind}: {s.reward.failure.detail:.100}"
-            for s in samples
-            if s.reward is not None and s.reward.failure is not None
-        )
-        most = kinds.most_common(1)
-        self.budget.add(sum(map(failed, samples)), len(samples), most[0][0] if most else "")
+        lost = [s.reward.failure for s in samples if s.reward is not None and s.reward.failure is not None]
+        kinds = Counter(failure.kind for failure in lost).most_common(1)
+        # Details differ from answer to answer: one of the most frequent kind stands for the others.
+        most = next((f"{one.kind}: {one.detail:.400}" for one in lost if one.kind == kinds[0][0]), "")
+        self.budget.add(sum(map(failed, samples)), len(samples), most)
 
     def learned(self, groups: Sequence[GroupAdvantages]) -> None:
         """Advantages were worked out. Raises TrainingStopped: for too many steps nothing could be learned."""

@@ -101,9 +101,13 @@ def build_observing(
 
 def _evaluation(config: TrainConfig, rolling: Rolling, enter: Enter | None) -> Evaluation:
     own, training = config.settings(EvalConfig), config.settings(RolloutConfig)
-    rollout = own.rollout(training)
+    rollout, sets = own.rollout(training), load_sets(own, config.settings(DataConfig))
+    for one in sets:
+        rolling.scored.reward.check(one.prompts)
+        for place, prompt in enumerate(one.prompts):
+            rolling.check(prompt, f"prompt {place + 1} of the eval set {one.name!r}", "take it out of the set")
     return Evaluation(
-        load_sets(own, config.settings(DataConfig)),
+        sets,
         own,
         eval_groups(rolling.engine, rolling.tokenizer, own, training, rolling.scored.eval_inline),
         steps=config.num_rollout,

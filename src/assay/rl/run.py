@@ -14,7 +14,9 @@ from typing import Any
 
 from assay.core.errors import InputError, OutputError
 from assay.placement import Plan, dump_plan, parse_cluster, place
-from assay.tracking.lines import BASELINE
+from assay.tracking.config import TrackingConfig
+from assay.tracking.lines import BASELINE, MetricLines
+from assay.tracking.trackers import need
 from assay.training import folders
 
 from .config import TrainConfig
@@ -78,6 +80,8 @@ async def train(
         OutputError: a result could not be written; the last checkpoint is untouched.
     """
     plan = make_plan(config)
+    for name in config.settings(TrackingConfig).trackers:
+        need(name)
     config = prepared(config)
     if plan is not None:
         _write(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
@@ -101,14 +105,15 @@ def prepared(config: TrainConfig) -> TrainConfig:
     """The settings, with the checkpoint to go on from, and the run's folder with the settings in it.
 
     The same command goes on from the run's own last checkpoint, also where ``load`` names what the run began with;
-    another ``load`` than before is obeyed.
+    another ``load`` than before is obeyed. A run that left nothing yet may be begun with other settings.
 
     Raises:
         InputError: the folder holds another run. OutputError: it cannot be written.
     """
     told = json.loads(config.model_dump_json())
     path = config.run_dir / CONFIG
-    before = _check_same(path, told) if path.exists() else told
+    begun = bool(folders.checkpoints(config.checkpoints)) or MetricLines(config.run_dir).last() is not None
+    before = _check_same(path, told) if begun and path.exists() else told
     _write(path, json.dumps(told, indent=1, sort_keys=True))
     if config.load in (None, before.get("load")) and folders.checkpoints(config.checkpoints):
         return config.model_copy(update={"load": str(config.checkpoints)})

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from .config import TrackingConfig
 from .guarded import Guarded
-from .lines import MetricLines
+from .lines import NAME, MetricLines
 from .trackers import KINDS, RunInfo, installed, need
 
 log = logging.getLogger(__name__)
@@ -51,7 +51,11 @@ def open_log(config: TrackingConfig, run: RunInfo) -> MetricLog:
     if config.automatic and installed("trackio"):
         wanted = ("trackio",)
     elif config.automatic:
-        log.info("no dashboard: pip install trackio, or name another with --tracker; metrics.jsonl has every number")
+        log.warning(
+            "no dashboard, trackio is not installed; every number is in %s. Fix: pip install 'assay[tracking]', or "
+            "--tracker none",
+            run.folder / NAME,
+        )
     lines = MetricLines(run.folder)
     known = replace(run, told=lines.told())
     lines.resume(run.first_step)

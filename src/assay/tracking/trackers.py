@@ -136,4 +136,5 @@ def installed(name: TrackerName) -> bool:
 def need(name: TrackerName) -> None:
     """Raises InputError: the tracker is not installed."""
     if not installed(name):
-        raise InputError(f"tracker {name!r} is not installed: pip install {name}, or leave it out of --tracker")
+        fix = "'assay[tracking]'" if name == "trackio" else name
+        raise InputError(f"tracker {name!r} is not installed: pip install {fix}, or leave it out of --tracker")
