@@ -2,34 +2,51 @@
 
 python -m benchmarks [NAME ...]
 
-What it leaves out, because it takes many minutes, Ray or a GPU, it lists at the end with the command of each.
+All others are named at the end: why they were skipped, what they show, and the command of each.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 HERE = Path(__file__).parent
-BENCHMARKS = ("deduplication", "service_overhead", "embedded_prefix", "routing_simulation", "replay")
-OTHERS = (
-    ("ray_ingress.py", "what Ray costs on the way in; starts a local Ray, some minutes"),
-    ("batch_invariance.py", "what it costs that votes follow from their seeds alone; a minute or more"),
-    ("overload.py", "four times the capacity for a minute; two minutes"),
-    ("soak.py", "memory over 200,000 requests; two minutes or more (with the verdict cache: --cache)"),
-    (
-        "chaos.py",
-        "engines that die, hang and come back as others; a minute (real models: --engine embedded)",
-    ),
-    (
-        "kill_resume.py",
-        "training killed with kill -9, twenty times a mode; half an hour, on Ray longer (--mode ray-co-resident)",
-    ),
-    ("sglang_gpu/run.py life --model JUDGE --other OTHER --out OUT", "two judges on SGLang; one GPU, nine minutes"),
-    ("sglang_gpu/run.py load --model JUDGE --out OUT", "the service over SGLang beside SGLang; one GPU, nine minutes"),
+BENCHMARKS = (
+    "deduplication",
+    "service_overhead",
+    "embedded_prefix",
+    "routing_simulation",
+    "replay",
+    "voting_simulation",
+    "rollout_overlap",
 )
-"""Arguments of the command, and what it is."""
+SKIPPED: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "takes minutes": (
+        ("batch_invariance.py", "what it costs that votes follow from their seeds alone; a minute or more"),
+        ("voting_prefix.py", "prompt tokens of votes by the orders of their candidates; two minutes or more"),
+        ("overload.py", "four times the capacity for a minute; two minutes"),
+        ("soak.py", "memory over 200,000 requests; two minutes or more (with the verdict cache: --cache)"),
+        ("chaos.py", "engines that die, hang and come back as others; a minute (real models: --engine embedded)"),
+        ("train_step.py", "one update beside TRL's, which must be installed (without it: --no-trl); many minutes"),
+        ("kill_resume.py", "training killed with kill -9, twenty times a mode; half an hour"),
+        ("confident_calibration.py", "the constants of the stopping rule, the same on every machine; long"),
+    ),
+    "starts a Ray": (
+        ("ray_ingress.py", "what Ray costs on the way in; some minutes"),
+        ("kill_resume.py --mode ray-co-resident", "the same kills with ranks and engines as actors; longer"),
+    ),
+    "needs a GPU with SGLang": (
+        ("sglang_gpu/run.py life --model JUDGE --other OTHER --out OUT", "two judges on one card; nine minutes"),
+        ("sglang_gpu/run.py load --model JUDGE --out OUT", "the service beside SGLang itself; nine minutes"),
+        ("-m benchmarks.train_gpu.run --judge JUDGE --out OUT --layouts beside,co-resident,defer-swap", "one card"),
+        ("-m benchmarks.train_gpu.run --judge JUDGE --out OUT --layouts beside,fully-async,split", "two cards"),
+    ),
+}
+"""Why; then the arguments of each command, and what it shows."""
+PARTS = ("png_chart.py", "stopping_simulation.py", "killing")
+"""What is no benchmark by itself, but a part of others."""
 
 
 def main() -> None:
@@ -41,9 +58,14 @@ def main() -> None:
         print(f"== {name}", flush=True)
         subprocess.run([sys.executable, HERE / f"{name}.py"], check=True)
     if not sys.argv[1:]:
-        print("== not run here")
-        for arguments, what in OTHERS:
-            print(f"python {HERE.name}/{arguments}\n    {what}")
+        for why, commands in SKIPPED.items():
+            print(f"== skipped: {why}")
+            for arguments, what in commands:
+                print(f"{_command(arguments)}\n    {what}")
+
+
+def _command(arguments: str) -> str:
+    return f"python {arguments}" if arguments.startswith("-m ") else f"python {HERE.name}/{arguments}"
 
 
 if __name__ == "__main__":
