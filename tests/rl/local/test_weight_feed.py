@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import threading
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 import torch
@@ -21,6 +22,7 @@ from assay.rl.algorithm import AlgorithmConfig
 from assay.rl.feeding import FedWay, TrainerFeed
 from assay.rl.local.policy import LocalPolicy
 from assay.rl.local.sending import LocalSender
+from assay.training.broadcasting import SendingGroup
 from assay.training.config import TrainerConfig
 from assay.training.dispatch import Dispatch
 from assay.training.trainer import Trainer
@@ -72,7 +74,10 @@ class Taking:
         assert (await self.server.control("/dump", {"path": str(folder / "dump.safetensors")})).status == 200
         return load_file(folder / "dump.safetensors")
 
-    async def close(self) -> None:
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         await self.server.close()
         self.process.kill()
         self.process.join()
@@ -98,8 +103,7 @@ def test_what_arrives_is_what_a_checkpoint_of_the_same_weights_holds(
     trainer: Trainer, way: FedWay, tmp_path: Path
 ) -> None:
     async def main() -> None:
-        taking = Taking()
-        async with feeding(trainer, way) as feed:
+        async with Taking() as taking, feeding(trainer, way) as feed:
             for turn in (1, 2):
                 version = disturb(trainer)
                 size = await feed.deliver(taking.receiver(version), version)
@@ -113,7 +117,6 @@ def test_what_arrives_is_what_a_checkpoint_of_the_same_weights_holds(
                     assert found[name].dtype == torch.bfloat16
                     assert torch.equal(found[name], value), name
                 assert size == sum(2 * value.numel() for value in expected.values()) == feed.sent
-        await taking.close()
 
     asyncio.run(main())
 
@@ -124,11 +127,11 @@ def test_an_engine_that_dies_in_the_middle_is_left_and_its_successor_gets_everyt
 ) -> None:
     async def main() -> None:
         version = disturb(trainer)
-        first, second = Taking("one", dies_at=3), Taking("two")
-        async with feeding(trainer, way) as feed:
+        async with Taking("one", dies_at=3) as first, Taking("two") as second, feeding(trainer, way) as feed:
             receiver = first.receiver(version)
             async with asyncio.timeout(15):
-                with pytest.raises(GenerationError, match="the connection to SGLang broke"):
+                # Whoever sees it first says so: the call, or the broadcast.
+                with pytest.raises((GenerationError, StartError), match=r"the connection to SGLang broke|failed"):
                     await feed.deliver(receiver, version)
             assert receiver.begun
             await feed.deliver(second.receiver(version), version)
@@ -136,8 +139,6 @@ def test_an_engine_that_dies_in_the_middle_is_left_and_its_successor_gets_everyt
             found = await second.weights(tmp_path)
             for name, value in exported(trainer, tmp_path).items():
                 assert torch.equal(found[name], value), name
-        await first.close()
-        await second.close()
 
     asyncio.run(main())
 
@@ -146,33 +147,31 @@ def test_an_engine_that_dies_in_the_middle_is_left_and_its_successor_gets_everyt
 def test_a_refused_bucket_keeps_the_old_version(trainer: Trainer, way: FedWay) -> None:
     async def main() -> None:
         version = disturb(trainer)
-        taking = Taking(refuses_at=2)
         # gloo, other than NCCL, ends a broadcast only with its time.
-        async with feeding(trainer, way, limit_s=2.0) as feed:
+        async with Taking(refuses_at=2) as taking, feeding(trainer, way, limit_s=2.0) as feed:
             async with asyncio.timeout(15):
                 with pytest.raises(GenerationError, match="partially updated"):
                     await feed.deliver(taking.receiver(version), version)
             assert (await taking.info())["weight_version"] == "first"
-        await taking.close()
 
     asyncio.run(main())
 
 
-def test_a_broadcast_that_nobody_takes_ends_after_its_time(trainer: Trainer) -> None:
-    class Deaf(HttpReceiver):
-        async def take(self, bucket: Bucket) -> None:
-            await asyncio.Event().wait()
-
+@pytest.mark.parametrize(("stopped", "why"), [(False, "was not done after 1 s"), (True, "was stopped")])
+def test_a_broadcast_that_nobody_takes_ends(stopped: bool, why: str) -> None:
     async def main() -> None:
-        version = disturb(trainer)
-        taking = Taking()
-        # Larger than what sockets take in without a reader.
-        async with feeding(trainer, "nccl", limit_s=1.0, bucket_bytes=1 << 26) as feed:
-            async with asyncio.timeout(15):
-                with pytest.raises((StartError, TimeoutError)):
-                    async with asyncio.timeout(5):
-                        await feed.deliver(Deaf(taking.server, key="one", width=1, version=version), version)
-        await taking.close()
+        async with Taking() as taking:
+            group = SendingGroup("g", host="127.0.0.1", size=2, backend="gloo", limit_s=1.0)
+            joined = asyncio.ensure_future(taking.receiver("v").join(group.told))
+            await asyncio.to_thread(group.meet)
+            await joined
+            stop = threading.Event()
+            if stopped:
+                stop.set()
+            # More than what sockets hold for a reader.
+            with pytest.raises(StartError, match=f"the broadcast in 'g' {why}"):
+                await asyncio.to_thread(group.broadcast, torch.zeros(1 << 26, dtype=torch.uint8), stop)
+            await asyncio.to_thread(group.abort)
 
     asyncio.run(main())
 
