@@ -28,6 +28,8 @@ class Unit:
     """How many units the case has: with fewer of them it is incomplete, and not measured."""
     facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What the benchmark's formula needs beside the answer."""
+    line: int = 0
+    """Line of its record in the file; units of one record stand together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

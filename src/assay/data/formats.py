@@ -11,25 +11,35 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, Literal, Protocol, cast
 
 from assay.core.errors import InputError
 
 from .records import AnyRecord, BadRecord, Record
 
 BOM = b"\xef\xbb\xbf"
+
+
+class Readable(Protocol):
+    """A file on the disk, or within an archive (``archives``): what a text format needs of it, and its name."""
+
+    def open(self, mode: Literal["rb"]) -> IO[bytes]: ...
+
+    def read_bytes(self) -> bytes: ...
+
+
 WRAPPERS = ("data", "rows")
 """Keys under which a JSON document may keep its list of rows."""
 
 
-def read_jsonl(path: Path) -> Iterator[AnyRecord]:
+def read_jsonl(path: Readable) -> Iterator[AnyRecord]:
     """One JSON object a line; blank lines are skipped and still counted."""
     for line, text in _lines(path):
         if text.strip():
             yield _json_line(line, text)
 
 
-def read_json(path: Path) -> Iterator[AnyRecord]:
+def read_json(path: Readable) -> Iterator[AnyRecord]:
     """A list of objects, ``{"data": [...]}``, or one object. A ``.json`` that really is JSONL is read as such."""
     raw = path.read_bytes()
     text = _decode(path, raw.removeprefix(BOM), len(raw) - len(raw.removeprefix(BOM)))
@@ -50,7 +60,7 @@ def read_json(path: Path) -> Iterator[AnyRecord]:
             yield BadRecord(line=line, reason=f"a row must be a JSON object, not {_kind(row)}")
 
 
-def read_csv(path: Path, delimiter: str = ",") -> Iterator[AnyRecord]:
+def read_csv(path: Readable, delimiter: str = ",") -> Iterator[AnyRecord]:
     """A table with a header line; every cell is text. ``line`` is the line that the row starts on."""
     # The default limit of 128 KiB a cell is below a long answer.
     csv.field_size_limit(2**31 - 1)
@@ -77,7 +87,7 @@ def read_csv(path: Path, delimiter: str = ",") -> Iterator[AnyRecord]:
             yield Record(line=line, row=dict(zip(header, cells, strict=True)))
 
 
-def read_tsv(path: Path) -> Iterator[AnyRecord]:
+def read_tsv(path: Readable) -> Iterator[AnyRecord]:
     """As ``read_csv``, with tabs."""
     return read_csv(path, delimiter="\t")
 
@@ -98,16 +108,16 @@ def read_parquet(path: Path) -> Iterator[AnyRecord]:
         raise InputError(f"{str(path)!r} is not a readable Parquet file: {error}") from error
 
 
-READERS: dict[str, Callable[[Path], Iterator[AnyRecord]]] = {
+TEXT_READERS: dict[str, Callable[[Readable], Iterator[AnyRecord]]] = {
     "jsonl": read_jsonl,
     "json": read_json,
     "csv": read_csv,
     "tsv": read_tsv,
-    "parquet": read_parquet,
 }
+READERS: dict[str, Callable[[Path], Iterator[AnyRecord]]] = {**TEXT_READERS, "parquet": read_parquet}
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _lines(path: Readable) -> Iterator[tuple[int, str]]:
     """Lines with their number from 1, split at newlines only (JSON may hold U+2028), a leading BOM taken off."""
     offset = 0
     with path.open("rb") as file:
@@ -117,7 +127,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
             offset += len(raw)
 
 
-def _decode(path: Path, raw: bytes, offset: int) -> str:
+def _decode(path: Readable, raw: bytes, offset: int) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -13,24 +13,26 @@ from .records import AnyRecord, Record
 def hub_records(name: str) -> Iterator[AnyRecord]:
     """Records of ``owner/name``, ``owner/name:split`` or ``owner/name:config:split``.
 
+    ``owner/name@revision`` takes them as of that commit, branch or tag; without it the dataset's main branch.
+
     Raises:
         InputError: ``datasets`` is not installed, there is no such dataset, config or split, or it has several splits
             and none was named; the message lists them.
     """
-    repo, config, split = _parts(name)
+    repo, revision, config, split = _parts(name)
     try:
         import datasets  # pyright: ignore[reportMissingImports]  # an extra; tests use a stand-in
     except ModuleNotFoundError as error:
         raise InputError(f"the hub dataset {repo!r} needs `pip install assay[hub]`") from error
     load = cast("Any", datasets).load_dataset
     try:
-        loaded = load(repo, config, split=split, streaming=True)
+        loaded = load(repo, config, split=split, revision=revision, streaming=True)
     except FAULTS as error:
         raise InputError(f"cannot load the hub dataset {name!r}: {error}") from error
     if split is None:
         splits = [str(key) for key in loaded]
         if len(splits) != 1:
-            raise InputError(f"the hub dataset {repo!r} has the splits {splits}: say hub:{repo}:{splits[0]}")
+            raise InputError(f"the hub dataset {repo!r} has the splits {splits}: say hub:{name}:{splits[0]}")
         loaded = loaded[splits[0]]
     return _stream(name, loaded)
 
@@ -49,8 +51,28 @@ def _stream(name: str, rows: Iterable[dict[str, Any]]) -> Iterator[AnyRecord]:
         raise InputError(f"the hub dataset {name!r} breaks off after row {line}: {error}") from error
 
 
-def _parts(name: str) -> tuple[str, str | None, str | None]:
-    repo, *rest = name.split(":")
-    if not repo or len(rest) > 2 or not all(rest):
-        raise InputError(f"a hub dataset is written hub:owner/name[:[config:]split], not {'hub:' + name!r}")
-    return repo, rest[0] if len(rest) == 2 else None, rest[-1] if rest else None
+def hub_commit(name: str) -> str:
+    """The commit that ``owner/name[@revision]`` stands for now, so that a run can say which records it saw.
+
+    Raises:
+        InputError: the package is not installed, there is no such dataset or revision, or the hub cannot be reached.
+    """
+    repo, revision, _, _ = _parts(name)
+    try:
+        import huggingface_hub  # pyright: ignore[reportMissingImports]  # comes with ``datasets``
+    except ModuleNotFoundError as error:
+        raise InputError(f"the hub dataset {repo!r} needs `pip install assay[hub]`") from error
+    try:
+        info = cast("Any", huggingface_hub).HfApi().dataset_info(repo, revision=revision)
+    except FAULTS as error:
+        raise InputError(f"cannot find out the commit of the hub dataset {name!r}: {error}") from error
+    return str(info.sha)
+
+
+def _parts(name: str) -> tuple[str, str | None, str | None, str | None]:
+    """Repository, revision, config and split."""
+    full, *rest = name.split(":")
+    repo, at, revision = full.partition("@")
+    if not repo or len(rest) > 2 or not all(rest) or (at and not revision):
+        raise InputError(f"a hub dataset is written hub:owner/name[@revision][:[config:]split], not {'hub:' + name!r}")
+    return repo, revision or None, rest[0] if len(rest) == 2 else None, rest[-1] if rest else None

@@ -46,7 +46,7 @@ class Source:
 
 
 def open_source(source: str | Path) -> Source:
-    """Open a JSONL, JSON, CSV, TSV or Parquet file, or a hub dataset (``hub:owner/name[:[config:]split]``).
+    """Open a JSONL, JSON, CSV, TSV or Parquet file, or a hub dataset (``hub:owner/name[@revision][:[config:]split]``).
 
     A name with one slash that is no path on this machine is taken for a hub dataset.
 
