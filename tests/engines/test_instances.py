@@ -39,6 +39,26 @@ def test_replicas_take_their_gpus_in_order() -> None:
     assert engines[0].config.max_context_len == 8192  # type: ignore[attr-defined]
 
 
+def test_gpus_are_counted_among_those_that_are_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3,5,GPU-a1")
+    pool = build("sglang", spec(num_gpus=2), first_gpu=1)
+    assert isinstance(pool, PoolEngine)
+    assert [member.engine.config.gpu_ids for member in pool.members] == [(5,), ("GPU-a1",)]  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="GPU 3 is asked for, and CUDA_VISIBLE_DEVICES='3,5,GPU-a1' shows 3"):
+        build("sglang", spec(num_gpus=1), first_gpu=3)
+
+
+def test_engines_in_processes_take_the_visible_gpus_and_none_where_none_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def shown(visible: str) -> list[str]:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+        pool = build("fake", spec(num_gpus=2), processes=True)
+        assert isinstance(pool, PoolEngine)
+        return [member.engine.config.environment["CUDA_VISIBLE_DEVICES"] for member in pool.members]  # type: ignore[attr-defined]
+
+    assert shown("6,2") == ["6", "2"]
+    assert shown("") == ["", ""]
+
+
 def test_an_engine_argument_of_the_instance_wins_over_that_of_all() -> None:
     pool = build("fake", spec(engine_config={"default": "own"}), default="all")
     assert isinstance(pool, PoolEngine)

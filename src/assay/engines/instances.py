@@ -5,7 +5,8 @@ Every setting of the instance is either obeyed or refused by name; none is dropp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from assay.core.errors import InputError
@@ -15,6 +16,7 @@ from .base import Engine
 from .catalog import build_engine, engine_config
 from .hosted.config import HostedConfig
 from .pool.config import PoolConfig
+from .visible import VARIABLE, gpu_names
 
 Kind = Literal["embedded", "openai", "sglang", "fake"]
 
@@ -52,17 +54,20 @@ def instance_engine(
         return build_engine(engine_config(kind, merged))
     per_engine = spec.num_gpus_per_engine
     size = replicas(spec)
-    engine_config(kind, _replica(kind, merged, 0, per_engine, first_gpu))
+    # Under a host the GPUs are the cluster's, which names them where the engine runs; others than SGLang ask for none.
+    names = gpu_names if host is None and kind == "sglang" else tuple[int, ...]
+    engine_config(kind, _replica(kind, merged, names(range(first_gpu, first_gpu + per_engine))))
 
     def build(replica: int) -> Engine:
-        own = _replica(kind, merged, replica, per_engine, first_gpu)
+        first = first_gpu + replica * per_engine
+        own = _replica(kind, merged, names(range(first, first + per_engine)))
         if kind == "sglang":
             own = {"backups_on_host": size, **own}
         if host is not None:
             return host(replica, {**own, "kind": kind})
         if kind == "sglang" or (size == 1 and not processes):
             return build_engine(engine_config(kind, own))
-        return _hosted(kind, own, first_gpu + replica * per_engine, per_engine)
+        return _hosted(kind, own, range(first, first + per_engine))
 
     from .pool.engine import PoolEngine
 
@@ -102,19 +107,17 @@ def _options(spec: InstanceSpec, kind: Kind, options: Mapping[str, Any]) -> dict
     return merged
 
 
-def _replica(kind: Kind, options: dict[str, Any], replica: int, per_engine: int, first_gpu: int) -> dict[str, Any]:
+def _replica(kind: Kind, options: dict[str, Any], gpus: Sequence[int | str]) -> dict[str, Any]:
     """The options of one replica."""
-    if kind != "sglang":
-        return options
-    start = first_gpu + replica * per_engine
-    return {"gpu_ids": tuple(range(start, start + per_engine)), "num_gpus": per_engine, **options}
+    return {"gpu_ids": tuple(gpus), "num_gpus": len(gpus), **options} if kind == "sglang" else options
 
 
-def _hosted(kind: Kind, options: dict[str, Any], gpu: int, per_engine: int) -> Engine:
+def _hosted(kind: Kind, options: dict[str, Any], gpus: Sequence[int]) -> Engine:
     from .hosted.engine import HostedEngine
 
-    cards = ",".join(str(index) for index in range(gpu, gpu + per_engine))
-    return HostedEngine(HostedConfig(engine={**options, "kind": kind}, environment={"CUDA_VISIBLE_DEVICES": cards}))
+    # Nothing visible means: on the CPU.
+    cards = ",".join(map(str, gpu_names(gpus))) if os.environ.get(VARIABLE) != "" else ""
+    return HostedEngine(HostedConfig(engine={**options, "kind": kind}, environment={VARIABLE: cards}))
 
 
 def _where(spec: InstanceSpec) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from assay.core.errors import InputError
 from assay.engines.sglang.model import read_model
 from assay.engines.sglang.receiving import check_outline
+from assay.engines.visible import gpu_names
 from assay.placement.plans import Plan
 
 from ..config import TrainConfig
@@ -107,5 +108,9 @@ def _engine_cards(config: TrainConfig, plan: Plan | None, options: Mapping[str, 
         return (tuple(str(one) for one in named),)
     claim = None if plan is None else plan.claims.get("rollout")
     if claim is None or not claim.engines:
-        return (tuple(str(gpu) for gpu in range(config.rollout_num_gpus_per_engine)),)
-    return tuple(tuple(str(gpu) for gpu in engine) for engine in claim.engines)
+        return (_names(range(config.rollout_num_gpus_per_engine)),)
+    return tuple(_names(engine) for engine in claim.engines)
+
+
+def _names(gpus: Sequence[int]) -> tuple[str, ...]:
+    return tuple(map(str, gpu_names(gpus)))
