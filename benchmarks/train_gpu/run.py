@@ -38,12 +38,13 @@ def main() -> None:
     parser.add_argument("--layouts", default="beside,co-resident,defer-swap", help=", ".join(LAYOUTS))
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--weight-sync", default=None)
+    parser.add_argument("--measured", type=Path, action="append", default=[], help="a run on such cards, for speeds")
     parser.add_argument("--limit-s", type=float, default=240.0, help="seconds of one layout, start included")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     data = sums(options.out / "sums.jsonl")
     policy = find_model("smollm2-135m-instruct")
-    done: list[Path] = []
+    done: list[Path] = list(options.measured)
     for layout in options.layouts.split(","):
         run = options.out / layout
         sync = options.weight_sync
