@@ -1,4 +1,4 @@
-"""The ``assay`` command: one verb a file, put together here. Errors of the user become one line and an exit code.
+"""The ``assay`` command: one verb a file, listed in ``verbs``. Errors of the user become one line and an exit code.
 
 Exit codes: 0 done (failed judgments are results, not errors) · 1 done, but some input was skipped, each named ·
 2 wrong input or usage · 3 something could not be started · 4 a result could not be written ·
@@ -15,32 +15,18 @@ import typer
 from assay import __version__
 from assay.core.errors import AssayError
 
-from .declare import verb
-from .demo import DemoFlags
-from .judge import PANELS, JudgeFlags
-from .parse import ParseFlags
-from .plan import PlanFlags
-from .principles import PrinciplesFlags
-from .serve import ServeFlags
-from .train import TrainFlags
-from .view import ViewFlags
+from .verbs import Verbs, add_verbs
 
 app = typer.Typer(
     name="assay",
+    cls=Verbs,
     help="Serve, scale, train and measure generative reward models.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command("serve")(verb(ServeFlags, "serve:serve"))
-app.command("judge")(verb(JudgeFlags, "judging:judge", PANELS))
-app.command("principles")(verb(PrinciplesFlags, "principles_run:write_principles"))
-app.command("parse")(verb(ParseFlags, "parse:parse"))
-app.command("plan")(verb(PlanFlags, "planning:plan_run"))
-app.command("view")(verb(ViewFlags, "viewing:view_run"))
-app.command("train")(verb(TrainFlags, "training:train_run", recipe="recipe"))
-app.command("demo")(verb(DemoFlags, "demo_run:run_demo"))
+add_verbs(app)
 
 
 @app.callback(invoke_without_command=True)

@@ -1,0 +1,104 @@
+"""The verbs of the command line. Each is imported when it is called, so that ``assay --help`` imports none of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from .declare import verb
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """``flags`` and ``run`` are named as ``module:name`` of this package. ``about``: the first line of its help.
+
+    ``panels``: the name, beside the flags, of the headings of its help. ``recipe``: the flag of a file with flags.
+    """
+
+    flags: str
+    run: str
+    about: str
+    panels: str | None = None
+    recipe: str | None = None
+
+
+VERBS: dict[str, Verb] = {
+    "serve": Verb(
+        "serve:ServeFlags",
+        "serve:serve",
+        "Serve judges over HTTP: /generate, /score, /v1/chat/completions, /health, /metrics.",
+    ),
+    "judge": Verb(
+        "judge:JudgeFlags",
+        "judging:judge",
+        "Judge the candidates in FILE: progress, resume after a kill, a table at the end.",
+        panels="PANELS",
+    ),
+    "principles": Verb(
+        "principles:PrinciplesFlags",
+        "principles_run:write_principles",
+        "Write the principles that answers to each prompt in FILE are to be judged by, for assay judge --principles.",
+    ),
+    "parse": Verb(
+        "parse:ParseFlags",
+        "parse:parse",
+        "Print one JSON verdict (scores or choice) or failure a line for judge texts read from FILE.",
+    ),
+    "plan": Verb(
+        "plan:PlanFlags",
+        "planning:plan_run",
+        "Plan a training run before it takes any GPU: placement, memory, time of a step, which mode would be faster.",
+    ),
+    "view": Verb(
+        "view:ViewFlags",
+        "viewing:view_run",
+        "Show a training run, while it goes or afterwards: a table here, curves and answers as a page, "
+        "curves as a PNG.",
+    ),
+    "train": Verb(
+        "train:TrainFlags",
+        "training:train_run",
+        "Train a policy with rewards from a judge: rollouts, judging, updates, evaluation; goes on after a kill.",
+        recipe="recipe",
+    ),
+    "demo": Verb(
+        "demo:DemoFlags",
+        "demo_run:run_demo",
+        "Judge the bundled questions through a judge service, train a small policy with its rewards, write a report.",
+    ),
+}
+
+
+class Verbs(TyperGroup):
+    """The group of the verbs: in the list each is its first line, and the one that is called is made whole."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The verb that ``args`` begin with."""
+        name, line, rest = super().resolve_command(ctx, args)
+        return name, line if name is None else whole(name), rest
+
+
+def whole(name: str) -> Any:
+    """The command of a verb, with its flags."""
+    one = VERBS[name]
+    module, _, flags = one.flags.partition(":")
+    found = vars(import_module(f".{module}", __package__))
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+    panels = None if one.panels is None else found[one.panels]
+    alone.command(name)(verb(found[flags], one.run, panels, recipe=one.recipe))
+    return get_command(alone)
+
+
+def add_verbs(app: typer.Typer) -> None:
+    """Put every verb into the list of ``app``, a group of ``Verbs``."""
+    for name, one in VERBS.items():
+        app.command(name, help=one.about)(_listed)
+
+
+def _listed() -> None:
+    """Stands for a verb in the list; never called."""
