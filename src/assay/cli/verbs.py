@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 from typer.core import TyperGroup
-from typer.main import get_command
+from typer.main import get_command, get_group
 
 from .declare import verb
 
@@ -18,6 +18,7 @@ class Verb:
     """``flags`` and ``run`` are named as ``module:name`` of this package. ``about``: the first line of its help.
 
     ``panels``: the name, beside the flags, of the headings of its help. ``recipe``: the flag of a file with flags.
+    ``run``: empty for a verb that has verbs of its own; ``flags`` then names its ``typer.Typer``.
     """
 
     flags: str
@@ -66,6 +67,11 @@ VERBS: dict[str, Verb] = {
         "Train a policy with rewards from a judge: rollouts, judging, updates, evaluation; goes on after a kill.",
         recipe="recipe",
     ),
+    "bench": Verb(
+        "bench:bench",
+        "",
+        "Measure a judge on benchmarks of reward models; check published tables.",
+    ),
     "demo": Verb(
         "demo:DemoFlags",
         "demo_run:run_demo",
@@ -88,6 +94,8 @@ def whole(name: str) -> Any:
     one = VERBS[name]
     module, _, flags = one.flags.partition(":")
     found = vars(import_module(f".{module}", __package__))
+    if not one.run:
+        return get_group(found[flags])
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
     panels = None if one.panels is None else found[one.panels]
     alone.command(name)(verb(found[flags], one.run, panels, recipe=one.recipe))
