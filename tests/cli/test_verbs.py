@@ -8,6 +8,7 @@ import sys
 from importlib import import_module
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from assay.cli.main import app
@@ -18,7 +19,8 @@ from assay.cli.verbs import VERBS
 def test_a_verb_is_listed_by_the_first_line_of_its_help(name: str) -> None:
     module, _, flags = VERBS[name].flags.partition(":")
     kind = vars(import_module(f"assay.cli.{module}"))[flags]
-    assert (inspect.getdoc(kind) or "").split("\n\n")[0].replace("\n", " ") == VERBS[name].about
+    said = kind.info.help if isinstance(kind, typer.Typer) else inspect.getdoc(kind)
+    assert (said or "").split("\n\n")[0].replace("\n", " ") == VERBS[name].about
     told = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200", "TERM": "dumb"})
     assert told.exit_code == 0
     assert VERBS[name].about in " ".join(told.output.split())

@@ -92,12 +92,14 @@ class Cases:
 
         None where one of the two labels is not there.
         """
+        # Stable, as it is the sort that is quick where the rows are in order already.
         order = np.argsort(self.columns[score], kind="stable")
-        scores, positive = self.columns[score][order], self.columns[label][order] > 0
+        scores, weights = self.columns[score][order], self.weights[order].astype(np.float64)
+        good = weights * (self.columns[label][order] > 0)
+        bad = weights - good
         starts = np.concatenate(([0], np.flatnonzero(scores[1:] != scores[:-1]) + 1))
-        weights = self.weights[order].astype(np.float64)
-        good = np.add.reduceat(np.where(positive, weights, 0.0), starts)
-        bad = np.add.reduceat(np.where(positive, 0.0, weights), starts)
+        if len(starts) < len(scores):
+            good, bad = np.add.reduceat(good, starts), np.add.reduceat(bad, starts)
         pairs = float(good.sum() * bad.sum())
         below = np.cumsum(bad) - bad
         return float(good @ (below + bad / 2)) / pairs if pairs else None
@@ -114,7 +116,9 @@ class Cases:
 
 def _grouped(names: Sequence[str], table: Floats, weights: Counts) -> Cases:
     """Equal rows as one. Sorted by the components, so neither the order of cases nor that of their sums matters."""
-    order = np.lexsort(table.T[::-1])
+    # The component of most values goes first, so that rows stand in the order of scores where there are scores.
+    distinct = [len(np.unique(column)) for column in table.T]
+    order = np.lexsort(table.T[np.argsort(distinct, kind="stable")])
     table, weights = table[order], weights[order]
     same = (table[1:] == table[:-1]) | (np.isnan(table[1:]) & np.isnan(table[:-1]))
     starts = np.concatenate(([0], np.flatnonzero(~same.all(axis=1)) + 1))

@@ -89,6 +89,8 @@ def single_combine(cases: Mapping[str, Cases]) -> Score:
     parts = tuple(
         Part(name=name, value=percent(cases[name].auc(SCORE, GOOD)), n=cases[name].count) for name in ordered(cases, ())
     )
+    if len(parts) == 1:
+        return Score(value=parts[0].value, parts=parts, beside={OVERALL: parts[0].value})
     pooled = percent(Cases.pooled(cases.values()).auc(SCORE, GOOD)) if cases else None
     return Score(value=mean(part.value for part in parts), parts=parts, beside={OVERALL: pooled})
 
