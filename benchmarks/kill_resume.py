@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 
 from rich.console import Console
@@ -63,17 +64,20 @@ def kill_mode(mode: str, models: Path, folder: Path, *, kills: int, seed: int, g
     if not trained(folder / "whole"):
         sys.exit(f"{mode}: the run that was left alone trained on nothing, so that equal weights would show nothing")
     places = lengths(alone)
-    number = 0
+    order = sorted(places)
+    random_.shuffle(order)
+    turn = cycle(order)
+    place = next(turn)
     while found.kills < kills:
         recipe = write_recipe(mode, models, folder / f"killed-{found.runs}")
         launches, over = 0, False
         while not over:
-            moment = draw(random_, number, places, STEPS) if found.kills < kills else None
-            number += 1
+            moment = draw(random_, place, places, STEPS) if found.kills < kills else None
             done = launch(recipe, moment, group=group)
             launches += 1
             if done.killed and moment is not None:
-                found.places[moment.place] += 1
+                found.places[place] += 1
+                place = next(turn)
                 found.left += left_over(recipe)
             else:
                 ended(done)

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -128,10 +128,8 @@ def lengths(launch: Launch) -> dict[str, tuple[int, float]]:
     return {place: (len(own), sum(own) / len(own)) for place, own in found.items()}
 
 
-def draw(random_: random.Random, number: int, places: Mapping[str, tuple[int, float]], steps: int) -> Moment:
-    """The moment of the ``number``-th kill: places in turn, so that all have some; the rest at random."""
-    names: Sequence[str] = sorted(places)
-    place = names[number % len(names)]
+def draw(random_: random.Random, place: str, places: Mapping[str, tuple[int, float]], steps: int) -> Moment:
+    """A moment within a place: when in a run it comes, and how late, at random."""
     count, seconds = places[place]
     # Within the steps up to the second checkpoint from here: later, a resumed run has often ended.
     often = max(1, round(count * (2 * INTERVAL) / steps))
