@@ -1,0 +1,154 @@
+r"""Fractions: unreduced, LaTeX, mixed numbers, decimals, percent, words; misses by one term, inverted, the sign."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import gcd
+
+from ..draws import Draws, Texts
+from ..numerals import decimal, in_words, ordinal_words, zh_words
+from .case import Case, Written, forms
+
+KIND = "fraction"
+
+ASKS = {
+    "en": Texts(
+        train=(
+            "What is {a} + {b}?",
+            "Compute {c} - {b}. Give an exact answer.",
+            "{name} ate {a} of a cake and later {b} of it. What part is eaten?",
+            "A tank is filled by {a} and then by another {b} of its volume. How full is it?",
+            "Find the sum of {a} and {b} in lowest terms.",
+            "Solve p + {b} = {c}.",
+            "What fraction is left when {b} is taken from {c}?",
+            "Express {a} + {b} as one number.",
+            "A road in {place} was paved in two stages, {a} and {b} of a mile. How many miles in all?",
+            "Simplify {c} - {b}.",
+            "If q - {b} = {a}, find q.",
+            "{name} reads {a} of a book on one day and {b} on the next. What part has been read?",
+            "Evaluate {a} + {b} exactly.",
+            "How much larger than {b} is {c}?",
+            "The chances of two outcomes that exclude each other are {a} and {b}. What is that of either?",
+        ),
+        held=(
+            "Two pipes fill {a} and {b} of a basin an hour. What do both fill in an hour?",
+            "Which number exceeds {a} by {b}?",
+            "Reduce {c} by {b} and give the exact result.",
+            "Determine r so that r + {b} equals {c}.",
+        ),
+    ),
+    "zh": Texts(
+        train=(
+            "计算 {a} + {b}。",
+            "{name}第一天读了全书的{a}，第二天读了{b}，一共读了几分之几？",
+            "求 {c} - {b}，结果化为最简。",
+            "解方程 p + {b} = {c}。",
+            "一块地的{a}种了豆子，{b}种了玉米，共种了这块地的多少？",
+            "{a} 与 {b} 的和是多少？",
+        ),
+        held=("两根水管每小时分别注满水池的{a}和{b}，同开一小时注满多少？", "比 {a} 大 {b} 的数是多少？"),
+    ),
+}
+
+
+def case(draws: Draws) -> Case:
+    """Draw a question, forms of its answer, and near misses."""
+    while True:
+        value = Fraction(draws.between(1, 60), draws.pick((2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 20, 25, 40)))
+        if value.denominator > 1 and held_fraction(value) == (draws.side == "held"):
+            break
+    part = Fraction(draws.between(1, 5), draws.pick((2, 3, 4, 5, 6, 8))) * min(1, value) / 3
+    question, template = draws.ask(ASKS, a=_slash(value - part), b=_slash(part), c=_slash(value + part))
+    return Case(
+        question=question,
+        template=template,
+        same=forms(_slash(value), *_forms(draws, value)),
+        other=misses(draws, value),
+        references=3,
+    )
+
+
+def held_fraction(value: Fraction) -> bool:
+    """Whether a fraction belongs to the held-out side."""
+    return (value.numerator * 31 + value.denominator) % 6 == 2
+
+
+def _slash(value: Fraction) -> str:
+    return str(value)
+
+
+def _forms(draws: Draws, value: Fraction) -> list[tuple[str, str] | tuple[str, str, str]]:
+    above, below = value.numerator, value.denominator
+    many = draws.between(2, 9)
+    whole, rest = divmod(above, below)
+    same: list[tuple[str, str] | tuple[str, str, str]] = [
+        ("slash", f"{above}/{below}"),
+        ("latex", f"\\frac{{{above}}}{{{below}}}"),
+        ("latex in dollars", f"$\\dfrac{{{above}}}{{{below}}}$"),
+        ("unreduced", f"{above * many}/{below * many}", _reduced(above * many, below * many, many)),
+        ("spaced", f"{above} / {below}"),
+    ]
+    if whole:
+        work = f"{whole} + {rest}/{below} = ({whole} x {below} + {rest})/{below} = {above}/{below}"
+        same.append(("mixed", f"{whole} {rest}/{below}", work))
+        same.append(("mixed latex", f"{whole}\\frac{{{rest}}}{{{below}}}", work))
+    exact = decimal(value)
+    if exact is not None and len(exact) < 8:
+        scale = 10 ** len(exact.partition(".")[2])
+        above_scaled = int(value * scale)
+        work = f"{exact} = {_reduced(above_scaled, scale, gcd(above_scaled, scale))}"
+        same.append(("decimal", exact, work))
+        percent = decimal(value * 100)
+        same.append(("percent", f"{percent}%", f"{percent}% = {work}"))
+    if draws.language == "zh" and not whole:
+        same.append(("words", f"{zh_words(below)}分之{zh_words(above)}"))
+    elif draws.language == "en" and not whole:
+        same.append(("words", _in_words(above, below)))
+    return same
+
+
+def _in_words(above: int, below: int) -> str:
+    part = "half" if below == 2 else "quarter" if below == 4 else ordinal_words(below)
+    plural = "" if above == 1 else "s"
+    return f"{in_words(above)} {part}{plural}"
+
+
+def _reduced(above: int, below: int, by: int) -> str:
+    if by == 1:
+        return f"{above}/{below}"
+    return f"{above}/{below} = ({above}:{by})/({below}:{by}) = {above // by}/{below // by}"
+
+
+def misses(draws: Draws, value: Fraction) -> tuple[Written, ...]:
+    """Fractions near ``value``: one term off by one, inverted, the sign, a rounded decimal."""
+    above, below = value.numerator, value.denominator
+    wrong = [
+        ("numerator", Fraction(above + draws.pick((-1, 1, 2)), below)),
+        ("denominator", Fraction(above, below + draws.pick((1, 2)))),
+        ("denominator", Fraction(above, max(1, below - 1))),
+        ("inverted", Fraction(below, above)),
+        ("sign", -value),
+        ("whole part", value + draws.pick((-1, 1))),
+        ("doubled", value * 2),
+    ]
+    out = [_written(draws, form, number) for form, number in wrong if number]
+    rounded = f"{float(value):.2f}"
+    out.append(Written("rounded", rounded, str(Fraction(rounded)), f"{rounded} = {Fraction(rounded)}"))
+    return tuple(out)
+
+
+def _written(draws: Draws, form: str, number: Fraction) -> Written:
+    """A wrong fraction in one of the ways of a right one: also unreduced, so that two large terms prove nothing."""
+    above, below = number.numerator, number.denominator
+    kind = draws.between(0, 3)
+    if kind == 1:
+        many = draws.between(2, 9)
+        work = _reduced(above * many, below * many, many)
+        return Written(form, f"{above * many}/{below * many}", str(number), work)
+    if kind == 2:
+        sign = "-" if above < 0 else ""
+        return Written(form, f"{sign}\\frac{{{abs(above)}}}{{{below}}}", str(number))
+    exact = decimal(number)
+    if kind == 3 and exact is not None and len(exact) < 8:
+        return Written(form, exact, str(number), f"{exact} = {number}")
+    return Written(form, f"{above}/{below}", str(number))

@@ -1,0 +1,101 @@
+"""Whole numbers: grouped digits, a decimal point with nothing behind it, a name in front, a noun behind, words."""
+
+from __future__ import annotations
+
+from ..draws import Draws, Texts
+from ..numerals import FULL_WIDTH, grouped, in_words, zh_words
+from .case import Case, Written, forms
+
+KIND = "integer"
+
+ASKS = {
+    "en": Texts(
+        train=(
+            "{name} has {a} {things} and buys {b} more. How many {things} does {name} have now?",
+            "A shed in {place} holds {a} {things}. After a delivery of {b}, how many are there?",
+            "What is {a} + {b}?",
+            "Compute the sum of {a} and {b}.",
+            "There were {c} {things} in stock; {b} were sold. How many are left?",
+            "Find x if x - {b} = {a}.",
+            "On Monday {place} counted {a} visitors and on Tuesday {b}. How many in all?",
+            "Subtract {b} from {c}.",
+            "If {c} {things} are packed and {b} of them break, how many stay whole?",
+            "{name} walked {a} steps before noon and {b} after. What was the total?",
+            "A book has {c} pages. {name} has read {b}. How many pages are left to read?",
+            "Evaluate {c} - {b}.",
+            "Two classes of a school in {place} collected {a} and {b} {things}. How many together?",
+            "Solve for n: n + {b} = {c}.",
+            "A counter shows {a}. It is raised by {b}. What does it show?",
+            "How much is {a} increased by {b}?",
+        ),
+        held=(
+            "The mill of {place} ground {a} sacks in spring and {b} in autumn. Give the number for the year.",
+            "Determine k such that {c} = k + {b}.",
+            "Out of {c} tickets {b} have been returned to {name}. How many remain sold?",
+            "Work out the difference between {c} and {b}.",
+            "{name} stacks {a} {things} beside {name2}'s {b}. State how many {things} stand there.",
+        ),
+    ),
+    "zh": Texts(
+        train=(
+            "{name}有{a}个{things}，又买了{b}个，现在一共有多少个？",
+            "计算 {a} + {b}。",
+            "仓库里有{c}个{things}，卖掉{b}个，还剩多少个？",
+            "{place}上午来了{a}名游客，下午来了{b}名，一共多少名？",
+            "求 {c} 减去 {b} 的差。",
+            "一本书共{c}页，{name}已经读了{b}页，还剩多少页？",
+            "解方程：x + {b} = {c}。",
+            "{name}上半年做了{a}个{things}，下半年做了{b}个，全年做了多少个？",
+        ),
+        held=(
+            "{place}春天种树{a}棵，秋天种树{b}棵，全年共种多少棵？",
+            "已知 k - {b} = {a}，k 等于多少？",
+            "{c}张票中有{b}张被退回，实际售出多少张？",
+        ),
+    ),
+}
+
+
+def case(draws: Draws) -> Case:
+    """Draw a question, forms of its answer, and near misses."""
+    value = draws.magnitude(20, 999_999)
+    part = draws.between(1, value - 1)
+    noun = ("items", "pieces", "in total", "units")[draws.between(0, 3)]
+    question, template = draws.ask(ASKS, a=value - part, b=part, c=value + part)
+    same = [
+        ("digits", str(value)),
+        ("grouped", grouped(value)) if value > 999 else ("digits with full stop", f"{value}."),
+        ("latex", f"${value}$"),
+        ("point zero", f"{value}.0"),
+        ("named", f"x = {value}"),
+        ("bold", f"**{value}**"),
+        ("boxed", f"\\boxed{{{value}}}"),
+    ]
+    if draws.language == "en":
+        same += [("noun", f"{value} {noun}"), ("words", in_words(value)), ("sentence", f"There are {grouped(value)}.")]
+    else:
+        same += [("noun", f"{value}个"), ("words", zh_words(value)), ("full width", str(value).translate(FULL_WIDTH))]
+    return Case(
+        question=question, template=template, same=forms(str(value), *same), other=misses(draws, value), references=3
+    )
+
+
+def misses(draws: Draws, value: int) -> tuple[Written, ...]:
+    """Whole numbers near ``value``: a digit, the sign, the order of magnitude, two digits swapped."""
+    digits = str(value)
+    place = draws.between(0, len(digits) - 1)
+    changed = digits[:place] + draws.pick([d for d in "123456789" if d != digits[place]]) + digits[place + 1 :]
+    swap = draws.between(0, max(0, len(digits) - 2))
+    swapped = digits[:swap] + digits[swap : swap + 2][::-1] + digits[swap + 2 :]
+    wrong = [
+        ("digit", int(changed)),
+        ("off by one", value + draws.pick((-1, 1))),
+        ("swapped digits", int(swapped)),
+        ("sign", -value),
+        ("order of magnitude", value * 10),
+        ("order of magnitude", value * 1000),
+        ("near", value + draws.pick((-100, -10, 10, 100))),
+        ("digit dropped", int(digits[:place] + digits[place + 1 :] or "0")),
+    ]
+    write = draws.pick((str, str, grouped, in_words if draws.language == "en" else zh_words))
+    return tuple(Written(form, write(number), str(number)) for form, number in wrong)

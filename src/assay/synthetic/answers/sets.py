@@ -1,0 +1,116 @@
+"""Sets of numbers or words: order and brackets do not count; misses by a missing, a foreign and a changed element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import vocabulary
+from ..draws import Draws, Texts
+from .case import Case, Written, forms
+
+KIND = "set"
+
+ASKS = {
+    "en": Texts(
+        train=(
+            "Which of the values {pool} belong to the set of {name}?",
+            "Find all solutions.",
+            "List all elements that {name} and {name2} have in common.",
+            "Which members of {pool} were drawn in {place}?",
+            "Give all roots of the equation of {family}.",
+            "Name every entry that is in both lists.",
+            "Which are the elements of the set S of {name}?",
+            "What does the bag of {name} hold, out of {pool}?",
+            "Find every value for which the test of {family} fails.",
+            "List the entries marked in {place}, in any order.",
+            "Which of {pool} are left after {name} took the others?",
+            "State all that satisfy the rule of {family}.",
+            "All answers are wanted: which of {pool} pass?",
+            "Determine the set of values that the dial in {place} can show.",
+            "Which ones out of {pool} did {name} choose?",
+        ),
+        held=(
+            "Pick out of {pool} those that {family} allows.",
+            "What is the intersection of the two collections of {name}?",
+            "Write down each member that {place} has reported.",
+            "Of {pool}, which remain?",
+        ),
+    ),
+    "zh": Texts(
+        train=(
+            "{pool}中哪些属于{name}的集合？",
+            "求方程的所有解。",
+            "列出{name}和{name2}共有的所有元素。",
+            "{place}抽到了{pool}中的哪些？",
+            "写出满足条件的所有值。",
+            "{name}从{pool}中选了哪些？",
+        ),
+        held=("{pool}中还剩下哪些？", "写出{place}上报的每一个成员。"),
+    ),
+}
+
+
+def case(draws: Draws) -> Case:
+    """Draw a question, forms of its answer, and near misses."""
+    pool = _pool(draws, 8)
+    size = draws.between(2, 4)
+    value, rest = pool[:size], pool[size:]
+    joined = ("、" if draws.language == "zh" else ", ").join(draws.shuffled(pool))
+    question, template = draws.ask(ASKS, pool=joined)
+    other = _misses(draws, value, rest)
+    same = forms(normal_set(value), *_forms(draws, value))
+    return Case(question=question, template=template, same=same, other=tuple(other), references=3)
+
+
+def normal_set(elements: Sequence[str]) -> str:
+    """The elements once each, in order: numbers by size, words by letters."""
+    if all(element.lstrip("-").isdecimal() for element in elements):
+        return "{" + ", ".join(map(str, sorted({int(element) for element in elements}))) + "}"
+    return "{" + ", ".join(sorted(set(elements))) + "}"
+
+
+def _pool(draws: Draws, count: int) -> list[str]:
+    pool: dict[str, None] = {}
+    words = draws.chance(0.45)
+    compose = draws.pick((vocabulary.coined, vocabulary.thing)) if draws.language == "en" else vocabulary.zh_things
+    while len(pool) < count:
+        pool[draws.word(compose) if words else str(draws.number(-60, 99))] = None
+    return list(pool)
+
+
+def _forms(draws: Draws, elements: Sequence[str]) -> list[tuple[str, str]]:
+    mixed = draws.shuffled(elements)
+    last = "和" if draws.language == "zh" else " and "
+    comma = "、" if draws.language == "zh" else ", "
+    lines = "\n".join(f"- {element}" for element in draws.shuffled(elements))
+    return [
+        ("braces", "{" + ", ".join(elements) + "}"),
+        ("plain", comma.join(elements)),
+        ("sorted", "{" + ", ".join(sorted(elements)) + "}"),
+        ("other order", "{" + ", ".join(mixed) + "}"),
+        ("words between", comma.join(mixed[:-1]) + last + mixed[-1]),
+        ("latex", "$\\{" + ", ".join(mixed) + "\\}$"),
+        ("list", lines),
+        ("square brackets", "[" + ", ".join(mixed) + "]"),
+        ("plain, other order", comma.join(reversed(mixed))),
+    ]
+
+
+def _misses(draws: Draws, value: Sequence[str], rest: Sequence[str]) -> list[Written]:
+    place = draws.between(0, len(value) - 1)
+    less = [one for at, one in enumerate(value) if at != place]
+    wrong = [
+        ("element changed", [*less, draws.pick(rest)]),
+        ("element too many", [*value, draws.pick(rest)]),
+        ("the others", list(rest[: len(value)])),
+    ]
+    if len(less) > 1:
+        wrong.append(("element missing", less))
+    if value[place].lstrip("-").isdecimal():
+        wrong.append(("sign", [*less, str(-int(value[place]))]))
+        wrong.append(("near", [*less, str(int(value[place]) + draws.pick((-1, 1)))]))
+    out: list[Written] = []
+    for form, elements in wrong:
+        ways = _forms(draws, elements)
+        out.append(Written(form, ways[draws.between(0, len(ways) - 1)][1], normal_set(elements)))
+    return out

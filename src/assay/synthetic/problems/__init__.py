@@ -1,0 +1,1 @@
+"""Problems with worked solutions: chains of computations, and the errors that a careful reader finds in them."""
