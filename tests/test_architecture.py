@@ -19,7 +19,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("core",),
     ("judges", "voting"),
     ("wire",),
-    ("data", "models", "placement", "tracking"),
+    ("data", "models", "placement", "synthetic", "tracking"),
     ("engines", "client"),
     ("scoring",),
     ("service", "training"),

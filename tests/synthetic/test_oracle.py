@@ -31,7 +31,7 @@ def best(generated):
 
 
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     side=st.sampled_from(["train", "held"]),
@@ -53,7 +53,7 @@ def test_several_candidates_are_read_back_with_the_gold_one_first(name, seed, si
 
 
 @pytest.mark.parametrize("name", KINDS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10**6), side=st.sampled_from(["train", "held"]), language=st.sampled_from(["en", "zh"]))
 def test_a_single_candidate_is_read_back_as_its_gold(name, seed, side, language):
     generated = made(name, "single", seed, side, language)
