@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field, model_validator
 from assay.core.config import Config
 from assay.wire.voting import VotingFields
 
+from .asking import AskingFlags
 from .declare import JsonObject
 
 
@@ -61,63 +62,17 @@ PANELS: dict[type[BaseModel], str] = {VotingFlags: "Voting", ReplayFlags: "Recor
 """Headings of the help."""
 
 
-class JudgeFlags(VotingFlags, ReplayFlags, CostFlags, Config):
+class JudgeFlags(VotingFlags, ReplayFlags, CostFlags, AskingFlags):
     """Judge the candidates in FILE: progress, resume after a kill, a table at the end."""
 
     file: Annotated[str | None, typer.Argument()] = None
     """JSONL, JSON, CSV or Parquet, or a hub dataset (hub:owner/name:split)."""
-    judge: str | None = None
-    """verifier, pointwise (unless said), pairwise, tokenprob, rubric, math, or the path of a judge's TOML file."""
     out: Annotated[Path | None, typer.Option("--out", "-o")] = None
     """Result file (Parquet), judged.parquet unless said; an unfinished one is gone on with."""
-    engine: Literal["embedded", "openai", "fake", "rule", "service"] | None = None
-    """Who answers; without it a rule judge takes rule, any other embedded."""
-    model: str | None = None
-    """Judge model: the bundled one, a hub name or a folder."""
-    url: str | None = None
-    """Base URL of the openai endpoint or of the judge service."""
-    api_key: Annotated[str | None, typer.Option(envvar="ASSAY_API_KEY", show_envvar=True)] = None
-    """Key of the endpoint or service."""
-    route_key: str | None = None
-    """Instance of the judge service."""
-    engine_options: JsonObject = Field(default_factory=dict)
-    """JSON: more options of the engine."""
-    sampling: JsonObject = Field(default_factory=dict)
-    """JSON: temperature, top_p, top_k, max_new_tokens, stop, ..."""
-    field: Annotated[tuple[str, ...], typer.Option("--field", "-f")] = ()
-    """name=path of a field: prompt, candidates, reference, gold, id; repeatable."""
-    choices: Annotated[bool, typer.Option("--choices")] = False
-    """Read the probabilities of the judge's labels instead of a text."""
-    lenient: Annotated[bool, typer.Option("--lenient")] = False
-    """Accept near misses of the verdict's format, and flag them."""
-    language: Literal["en", "zh"] = "en"
-    """Language of the judge's prompt."""
-    mode: Literal["1-10", "0-1"] = "1-10"
-    """Scale of the pointwise judge."""
-    principles: Path | None = None
-    """Principles for the pointwise judge: a TOML file for all items, or what assay principles wrote."""
-    judge_options: JsonObject = Field(default_factory=dict)
-    """JSON: more options of the judge, e.g. {"both_orders": true}."""
     need_gold: Annotated[bool, typer.Option("--need-gold")] = False
     """Refuse items without a gold label."""
     limit: int | None = Field(default=None, ge=1)
     """Judge only the first so many items."""
-    concurrency: int = Field(default=32, ge=1)
-    """Judgments at the same time."""
-    deadline: float = Field(default=300.0, gt=0)
-    """Seconds that one judgment may take, retries included."""
-    reask: int = Field(default=1, ge=0)
-    """How often a text without a verdict is asked again."""
-    seed: int = Field(default=0, ge=0)
-    """Another seed gives independent draws."""
-    cache: Path | None = None
-    """SQLite file of verdicts known from earlier runs."""
-    no_dedup: Annotated[bool, typer.Option("--no-dedup")] = False
-    """Ask equal questions again; the verdicts stay the same."""
-    fresh: Annotated[bool, typer.Option("--fresh")] = False
-    """Start over: delete the result file first."""
-    retry_failed: Annotated[bool, typer.Option("--retry-failed")] = False
-    """Judge again what failed in an earlier call."""
     export: Literal["best", "pairs"] | None = None
     """Also write best-of-n or chosen/rejected rows."""
     export_to: Path | None = None

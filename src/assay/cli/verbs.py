@@ -40,6 +40,12 @@ VERBS: dict[str, Verb] = {
         "Judge the candidates in FILE: progress, resume after a kill, a table at the end.",
         panels="PANELS",
     ),
+    "audit": Verb(
+        "audit:AuditFlags",
+        "auditing:audit",
+        "Audit a judge: order, length, style, self-preference, attack strings, repeatability, agreement; a judge card.",
+        panels="AUDIT_PANELS",
+    ),
     "principles": Verb(
         "principles:PrinciplesFlags",
         "principles_run:write_principles",

@@ -39,13 +39,18 @@ def stacked_bar(parts: Sequence[Part]) -> str:
     return f'<svg class="bar" role="img" aria-label="{escape(said)}">{"".join(shapes)}</svg>'
 
 
-def whisker(interval: Interval, chance: float, said: str) -> str:
-    """A dot with its interval on a line from 0 to 1, and a tick where chance is."""
-    low, value, high, blind = (100 * place for place in (interval.low, interval.value, interval.high, chance))
+def whisker(interval: Interval, chance: float | None, said: str) -> str:
+    """A dot with its interval on a line from 0 to 1, and a tick where chance is, if that is anywhere."""
+    low, value, high = (100 * place for place in (interval.low, interval.value, interval.high))
+    tick = (
+        ""
+        if chance is None
+        else f'<line class="blind" x1="{100 * chance:.2f}%" x2="{100 * chance:.2f}%" y1="0%" y2="100%"/>'
+    )
     return (
         f'<svg class="whisker" role="img" aria-label="{escape(said)}"><title>{escape(said)}</title>'
         '<line class="rail" x1="0%" x2="100%" y1="50%" y2="50%"/>'
-        f'<line class="blind" x1="{blind:.2f}%" x2="{blind:.2f}%" y1="0%" y2="100%"/>'
+        f"{tick}"
         f'<line class="span" x1="{low:.2f}%" x2="{high:.2f}%" y1="50%" y2="50%"/>'
         f'<circle class="dot" cx="{value:.2f}%" cy="50%" r="4.5"/></svg>'
     )
