@@ -31,6 +31,9 @@ def moving_seconds(plan: Plan, cluster: Cluster, job: Job) -> Moving:
     states_s = states / STATES_LINK if on_gpu and plan.mode != Mode.FULLY_ASYNC else 0.0
     fixed = (DRAIN, CANARY, SYNC) if on_gpu else (0.0, 0.0, 0.0)
     moved = job.policy.stored / SYNC_RATE if on_gpu else 0.0
+    if states_s:
+        # The actor sleeps: its weights come out of main memory, in 32 bit.
+        moved += 2 * job.policy.stored / len(plan.claims["actor"].gpus) / STATES_LINK
     return Moving(
         sleep=_or(rates.sleep_s, fixed[0] + swapped),
         wake=_or(rates.wake_s, fixed[1] + swapped),

@@ -37,7 +37,7 @@ HOST_LINK = 9e9
 STATES_LINK = 4.3e9
 """Bytes a second of the trainer's own states, moved tensor by tensor (135 M, H200: 0.43 s and 0.32 s)."""
 
-DRAIN, CANARY, SYNC, SYNC_RATE = 0.4, 0.2, 0.2, 6e9
+DRAIN, CANARY, SYNC, SYNC_RATE = 0.4, 0.2, 0.15, 40e9
 """Seconds to drain an engine, to prove it after waking, of a synchronisation; bytes a second of it."""
 
 

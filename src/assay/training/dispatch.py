@@ -57,7 +57,9 @@ class Dispatch:
         self._check(version)
         self._version, self._at, self._flat = version, 0, None
         self._stop.clear()
-        self._tensors = self._trainer.named_tensors(dtype=self._dtype)
+        # Of a trainer that sleeps they come out of main memory, where the other type would need new memory as well.
+        device = self._trainer.policy.device
+        self._tensors = self._trainer.named_tensors(dtype=self._dtype, device=device)
 
     def next(self, width: int) -> Bucket | None:
         """Fill the next bucket; None after the last.

@@ -28,10 +28,14 @@ _TOKENIZER_FILES = (
 _BASE, _LORA = ".base_layer", ".lora_"
 
 
-def named_tensors(policy: Policy, *, dtype: torch.dtype | None = None) -> Iterator[tuple[str, Tensor]]:
+def named_tensors(
+    policy: Policy, *, dtype: torch.dtype | None = None, device: torch.device | None = None
+) -> Iterator[tuple[str, Tensor]]:
     """Name and value of every weight, tied ones once. One is whole at a time; with several ranks, all must iterate.
 
-    ``dtype``: None is that of the computation, which is what an engine serves. The values must not be written to.
+    ``dtype``: None is that of the computation, which is what an engine serves. ``device``: None leaves each where it
+    is, which may be main memory; else it goes there first, for torch would otherwise convert on the CPU. The values
+    must not be written to.
     """
     lm, dtype = policy.lm, dtype or policy.compute
     layers = dict(lora_layers(lm)) if any(_LORA in name for name, _ in lm.named_parameters()) else {}
@@ -39,10 +43,11 @@ def named_tensors(policy: Policy, *, dtype: torch.dtype | None = None) -> Iterat
         if _LORA in name:
             continue
         value = whole(weight)
+        value = value if device is None else value.to(device)
         owner, _, leaf = name.rpartition(".")
         if leaf == "weight" and owner.endswith(_BASE):
             # In the adapter's type: the sum rounds once.
-            change = delta(layers[owner.removesuffix(_BASE)], whole)
+            change = delta(layers[owner.removesuffix(_BASE)], whole).to(value.device)
             value = value.to(change.dtype) + change
         yield name.replace(_BASE, ""), value.to(dtype)
 

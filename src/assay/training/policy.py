@@ -6,6 +6,7 @@ its weights are spread over ranks (``ranks``), trained (``trainer``) or written 
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -91,6 +92,8 @@ def load_reference(config: TrainerConfig, *, device: torch.device) -> TokenModel
 
 def pick_device(config: TrainerConfig, local_rank: int = 0) -> torch.device:
     """The device of this rank; StartError where CUDA is asked for and absent."""
+    # Cards are counted as nvidia-smi and the engines count them; by itself CUDA puts the fastest first.
+    os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
     available = torch.cuda.is_available()
     if config.device == "cuda" and not available:
         raise StartError("device 'cuda' was asked for and there is no CUDA device; fix: device auto or cpu")

@@ -147,9 +147,11 @@ class Trainer:
             self._move(self.policy.device)
             self.asleep = False
 
-    def named_tensors(self, *, dtype: torch.dtype | None = None) -> Iterator[tuple[str, Tensor]]:
+    def named_tensors(
+        self, *, dtype: torch.dtype | None = None, device: torch.device | None = None
+    ) -> Iterator[tuple[str, Tensor]]:
         """See ``export.named_tensors``. Of ``weight_version``; also while asleep, then from main memory."""
-        return export.named_tensors(self.policy, dtype=dtype)
+        return export.named_tensors(self.policy, dtype=dtype, device=device)
 
     def outline(self) -> dict[str, tuple[int, ...]]:
         """See ``export.outline``."""

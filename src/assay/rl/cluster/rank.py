@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from assay.core import log as logs
 from assay.core.errors import AssayError, StartError
 from assay.core.types import Json
+from assay.engines.feed import GROUP_ENVIRONMENT
 from assay.engines.ray.cluster import own_address
 from assay.engines.ray.letters import LOOPBACK
 from assay.training.batch import PerToken, StepMetrics, TrainBatch, TrainSequence
@@ -143,6 +144,8 @@ class RankHost:
         if rendezvous is not None:
             cuda = torch.cuda.is_available() and orders.trainer.device != "cpu"
             if cuda:
+                for name, value in GROUP_ENVIRONMENT.items():
+                    os.environ.setdefault(name, value)
                 torch.cuda.set_device(0)
             try:
                 dist.init_process_group(
