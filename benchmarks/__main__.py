@@ -26,6 +26,10 @@ SKIPPED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "takes minutes": (
         ("batch_invariance.py", "what it costs that votes follow from their seeds alone; a minute or more"),
         ("voting_prefix.py", "prompt tokens of votes by the orders of their candidates; two minutes or more"),
+        (
+            "rewardbench_official.py",
+            "beside the official package on the same scores; it wants an environment of its own (--help), a minute",
+        ),
         ("overload.py", "four times the capacity for a minute; two minutes"),
         ("soak.py", "memory over 200,000 requests; two minutes or more (with the verdict cache: --cache)"),
         ("chaos.py", "engines that die, hang and come back as others; a minute (real models: --engine embedded)"),

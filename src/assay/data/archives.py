@@ -6,11 +6,14 @@ which is all that Python reads.
 
 from __future__ import annotations
 
+import io
 import zipfile
 import zlib
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Literal
 
 from assay.core.errors import InputError
 
@@ -49,10 +52,28 @@ def archived_records(path: Path, name: str, password: str | None = None) -> Iter
             raise InputError(f"there is no {name!r} in {str(path)!r}") from error
         if entry.flag_bits & 0x1 and password is None:
             raise InputError(f"{name!r} in {str(path)!r} is encrypted: give its password")
-        if password:
-            archive.setpassword(password.encode())
+        # Whole, so that its checksum is looked at before any of it is taken for text.
         with _explained(path, name, encrypted=bool(entry.flag_bits & 0x1)):
-            yield from TEXT_READERS[kind](zipfile.Path(archive, name))
+            data = archive.read(name, None if password is None else password.encode())
+    yield from TEXT_READERS[kind](_Member(f"{path}/{name}", data))
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A file of an archive, in memory."""
+
+    name: str
+    data: bytes
+
+    def open(self, mode: Literal["rb"]) -> IO[bytes]:
+        del mode
+        return io.BytesIO(self.data)
+
+    def read_bytes(self) -> bytes:
+        return self.data
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @contextmanager
