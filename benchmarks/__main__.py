@@ -19,6 +19,7 @@ BENCHMARKS = (
     "embedded_prefix",
     "routing_simulation",
     "replay",
+    "bootstrap_speed",
     "voting_simulation",
     "rollout_overlap",
 )
@@ -26,16 +27,15 @@ SKIPPED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "takes minutes": (
         ("batch_invariance.py", "what it costs that votes follow from their seeds alone; a minute or more"),
         ("voting_prefix.py", "prompt tokens of votes by the orders of their candidates; two minutes or more"),
-        (
-            "rewardbench_official.py",
-            "beside the official package on the same scores; it wants an environment of its own (--help), a minute",
-        ),
         ("overload.py", "four times the capacity for a minute; two minutes"),
         ("soak.py", "memory over 200,000 requests; two minutes or more (with the verdict cache: --cache)"),
         ("chaos.py", "engines that die, hang and come back as others; a minute (real models: --engine embedded)"),
         ("train_step.py", "one update beside TRL's, which must be installed (without it: --no-trl); many minutes"),
         ("kill_resume.py", "training killed with kill -9, twenty times a mode; half an hour"),
         ("confident_calibration.py", "the constants of the stopping rule, the same on every machine; long"),
+    ),
+    "wants an environment of its own": (
+        ("rewardbench_official.py", "the official rewardbench package on the same scores; --help tells how, a minute"),
     ),
     "starts a Ray": (
         ("ray_ingress.py", "what Ray costs on the way in; some minutes"),
