@@ -18,7 +18,8 @@ from assay.report.training import (
     seconds_by_phase,
     tokens_per_second,
 )
-from assay.report.training_table import alarm_lines, print_training
+from assay.report.training_monitor import alarm_lines
+from assay.report.training_table import print_training
 from assay.report.training_words import phases_line, step_line
 from assay.tracking.lines import MetricLines
 

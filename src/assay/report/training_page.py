@@ -26,7 +26,7 @@ from .training import (
     reward_change,
     seconds_by_phase,
 )
-from .training_table import alarm_lines
+from .training_monitor import FIGURES, Seen, alarm_lines, seen
 from .words import FAILURES, duration, number, percent
 
 PAGE, PICTURE = "report.html", "curves.png"
@@ -77,6 +77,7 @@ def training_page(run: TrainingRun) -> str:
             "cards": "".join(_card(change, place) for place, change in enumerate(_changes(run))),
             "alarms": "".join(f'<p class="note">{escape(line)}</p>' for line in alarm_lines(run)),
             "curves": "".join(map(_figure, panels(run))) or '<p class="none">No step is made yet.</p>',
+            "monitor": _monitor(seen(run)),
             "failures": _failures(run),
             "time": _time(run),
             "examples": _examples(examples(run)),
@@ -120,6 +121,24 @@ def _figure(panel: Panel) -> str:
         for place, curve in enumerate(panel.curves)
     )
     return f'<figure><figcaption>{escape(panel.title)}</figcaption>{svg(panel)}<ul class="keys">{keys}</ul></figure>'
+
+
+def _monitor(found: Sequence[Seen]) -> str:
+    rows = "".join(
+        f"<tr><th>{escape(f'{one.label}: ' if one.label else '')}{escape(FIGURES[one.figure])}</th>"
+        f"<td>{one.first:.2f} at first, {one.last:.2f} at the last of {number(one.looks)} looks"
+        f"{_alarmed(one)}</td></tr>"
+        for one in found
+    )
+    return f'<section><h2>What the monitor saw</h2><table class="groups">{rows}</table></section>' if rows else ""
+
+
+def _alarmed(one: Seen) -> str:
+    if one.alarm is None:
+        return ""
+    steps = "1 step" if len(one.alarmed) == 1 else f"{number(len(one.alarmed))} steps"
+    told = f"alarm at {steps}, last at step {one.alarmed[-1]}: {one.alarm.text} ({one.alarm.value:.2f}"
+    return f"<br><b>{escape(f'{told}, threshold {one.alarm.threshold:g})')}</b>"
 
 
 def _failures(run: TrainingRun) -> str:

@@ -13,6 +13,7 @@ from assay.rl.record import FOLDER
 from assay.tracking.lines import NAME
 
 from .training import Change, TrainingRun, answers, eval_changes, failures, reward_change, seconds_by_phase
+from .training_monitor import alarm_lines
 from .words import FAILURES, duration, number, percent
 
 
@@ -50,17 +51,6 @@ def training_table(run: TrainingRun) -> Table:
         share = Text(percent(seconds / sum(spent.values())), style="dim")
         table.add_row(Text(f"time, {name}", style="dim"), "", duration(seconds), share)
     return table
-
-
-def alarm_lines(run: TrainingRun) -> list[str]:
-    """A line for each monitor that had alarms: how often, and the last time."""
-    found: list[str] = []
-    for name in run.names:
-        raised = [step for step, count in run.points(name) if count] if name.endswith("alarms") else []
-        if name.startswith("monitor/") and raised:
-            steps = "1 step" if len(raised) == 1 else f"{number(len(raised))} steps"
-            found.append(f"{name.removesuffix('/alarms')}: alarms at {steps}, last at step {raised[-1]}")
-    return found
 
 
 def places(run: TrainingRun) -> Iterator[tuple[str, Path]]:

@@ -35,7 +35,8 @@ def _figures(metrics: Mapping[str, Any]) -> Iterator[str]:
     for name, value in metrics.items():
         if name.startswith("eval/") and name.endswith("/pass@1") and value is not None:
             yield f"{name.split('/')[1]} {percent(value)}"
-    if alarms := metrics.get("monitor/alarms"):
+    counts = [value for name, value in metrics.items() if name.startswith("monitor/") and name.endswith("/alarms")]
+    if alarms := sum(count or 0.0 for count in counts):
         yield f"{number(alarms)} {'alarm' if alarms == 1 else 'alarms'}"
     if (speed := tokens_per_second(metrics)) is not None:
         yield f"{number(round(speed))} tokens/s"
