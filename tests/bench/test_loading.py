@@ -186,6 +186,21 @@ def test_rows_that_a_benchmark_does_not_count_are_counted(tmp_path: Path) -> Non
     assert loaded.left_out == {"no winner (tie)": 2}
 
 
+def test_the_majority_of_pandalm_prefers(tmp_path: Path) -> None:
+    labels = ((1, 2, 1), (0, 0, 1), (0, 1, 2), (2, 2, 0), (3, 1, 1))
+    rows = [
+        {"idx": i, "instruction": "do", "input": "it", "response1": True, "response2": "b",
+         "annotator1": one, "annotator2": two, "annotator3": three}
+        for i, (one, two, three) in enumerate(labels)
+    ]  # fmt: skip
+    loaded = load(tmp_path, rows, "pandalm")
+    assert [(unit.item.id, unit.item.gold) for unit in loaded.units] == [("0", (1.0, 0.0)), ("3", (0.0, 1.0))]
+    assert [c.text for c in loaded.units[0].item.candidates] == ["True", "b"]
+    assert loaded.units[0].item.question == "do\n\nit"
+    assert loaded.left_out == {"a tie by most labels": 1, "three different labels": 1}
+    assert [fault.line for fault in loaded.faults] == [5]
+
+
 def test_the_half_of_judgebench_is_told_by_the_author(tmp_path: Path) -> None:
     made = {"pair_id": "1", "source": "mmlu-pro-law", "label": "A>B", "question": "q", "response_A": "a",
             "response_B": "b", "response_model": "gpt-4o-2024-05-13"}  # fmt: skip
@@ -248,6 +263,7 @@ SHARED = {
     ("judgebench", "judgebench"): 350,
     ("rmbench", "rm_bench"): 9 * (129 + 228),
     ("realmistake", "realmistake"): 900,
+    ("pandalm", "pandalm"): 894,
     ("bon", "gsm8k/example_model_solutions.jsonl"): 731,
 }
 

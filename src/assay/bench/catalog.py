@@ -9,6 +9,7 @@ from assay.core.errors import InputError
 from .benchmark import Benchmark
 from .benchmarks.judgebench import JUDGEBENCH, JUDGEBENCH_CLAUDE
 from .benchmarks.own import own
+from .benchmarks.pandalm import PANDALM
 from .benchmarks.ppe import PPE_CORRECTNESS, PPE_PREFERENCE
 from .benchmarks.realmistake import REALMISTAKE
 from .benchmarks.rewardbench import REWARDBENCH
@@ -27,6 +28,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "judgebench": JUDGEBENCH,
     "judgebench-claude": JUDGEBENCH_CLAUDE,
     "rmbench": RMBENCH,
+    "pandalm": PANDALM,
     "pairs": own("pairs"),
     "bon": own("bon"),
     "single": own("single"),
