@@ -136,10 +136,10 @@ def draw(random_: random.Random, place: str, places: Mapping[str, tuple[int, flo
     return Moment(place, random_.randrange(often), random_.uniform(0.0, seconds))
 
 
-def left_over(recipe: Path, within_s: float = 60.0) -> list[str]:
+def left_over(recipe: Path, within_s: float = 180.0) -> list[str]:
     """The processes of a run that still live when so many seconds have passed since it was killed.
 
-    Ray's agents look some times a minute whether their raylet is there, and end when it is not.
+    Ray's two agents look for their cluster for a minute before they end; they hold no card and no model.
     """
     until = time.monotonic() + within_s
     while (found := _living(recipe)) and time.monotonic() < until:
