@@ -1,0 +1,1 @@
+"""Error triage: why was a judge wrong? Wrong cases of a run for a person to label, and what the labels say."""
