@@ -62,7 +62,7 @@ def test_what_is_skipped_is_named_and_told_by_the_exit_code(tmp_path: Path) -> N
         {"id": "lone", "prompt": "1 + 1?", "candidates": ["2"], "gold": [1]},
     ]
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "{broken\n")
-    done = assay("audit", "own.jsonl", *first_place(), "--parts", "order", cwd=tmp_path, expect=1)
+    done = assay("audit", "own.jsonl", *first_place(), "--parts", "order,length", cwd=tmp_path, expect=1)
     assert "skipped line 3: broken JSON" in done.stdout
     assert "skipped item lone" in done.stdout
     card = json.loads((tmp_path / "audit/card.json").read_text())

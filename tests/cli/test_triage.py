@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from .test_judge import assay, write
+from tests.cli.test_judge import assay, write
 
 
 def test_draw_label_and_count(tmp_path: Path) -> None:

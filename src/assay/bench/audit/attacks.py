@@ -35,7 +35,9 @@ def attack_section(found: Sequence[Look], scale: tuple[float, float] | None, *, 
     )
     tried = [look for look in found if look.tag.family == "attack"]
     if not tried:
-        return section.model_copy(update={"absent": "no question was there to try them on: it needs a good answer"})
+        return section.model_copy(
+            update={"absent": "none was tried: not asked for, or no item has an answer that is known to be good"}
+        )
     taken = {place: fooled(look.scores, scale, place=look.tag.place) for place, look in enumerate(tried)}
     blind = None if alone else 0.5
     every = _figure("accepted", tried, taken, list(taken), blind)

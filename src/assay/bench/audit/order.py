@@ -25,7 +25,9 @@ def order_section(items: Sequence[Seen], *, alone: bool) -> Section:
         return Section(name="order", title=title, about=about, absent=reason)
     pairs = [(item.base, other) for item in items if (other := item.of("order", "swapped")) is not None]
     if not pairs:
-        return Section(name="order", title=title, about=about, absent="no item with several answers was asked in both")
+        return Section(
+            name="order", title=title, about=about, absent="no item with several answers was asked about in both orders"
+        )
     read = [(one, other) for one, other in pairs if one.scores is not None and other.scores is not None]
     failed = len(pairs) - len(read)
     changed = share("verdict changes with the order", [not _stays(one, other) for one, other in read], failed=failed)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Annotated, Any, Literal, cast, get_args
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from assay.core.config import Config
 
@@ -14,6 +14,14 @@ Family = Literal["base", "order", "length", "style", "attack"]
 Part = Literal["order", "length", "style", "attacks", "repeats"]
 """The parts of an audit that need judgments of their own; the others read those of the items as they are."""
 PARTS: tuple[Part, ...] = get_args(Part)
+
+
+def _split(said: object) -> object:
+    """Texts with commas in them as several."""
+    if not isinstance(said, list | tuple):
+        return said
+    texts = cast("tuple[Any, ...]", said)
+    return tuple(part.strip() for one in texts for part in str(one).split(","))
 
 
 class AuditPlan(Config):
@@ -27,11 +35,12 @@ class AuditPlan(Config):
     """Items that are asked about several times at temperature 0."""
     repeats: int = Field(default=3, ge=2)
     """How many times each of them is."""
-    parts: tuple[Part, ...] = PARTS
-    """order, length, style, attacks, repeats; all unless said."""
+    parts: Annotated[tuple[Part, ...], BeforeValidator(_split)] = PARTS
+    """order, length, style, attacks, repeats; all unless said; with commas between them, or repeatable."""
     own: tuple[str, ...] = ()
     """Authors that are the judge's own model, for self-preference; without it the model that answers."""
-    annotators: tuple[str, ...] = ()
-    """Fields with one human label each (A, B, tie, 1, 0, ...), where several people labelled every item."""
+    annotators: Annotated[tuple[str, ...], BeforeValidator(_split)] = ()
+    """Fields with one human label each (A, B, tie, 1, 0, ...), where several people labelled every item; with commas
+    between them, or repeatable."""
     seed: int = Field(default=0, ge=0)
     """Another seed takes other items and draws anew."""
