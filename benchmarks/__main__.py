@@ -22,6 +22,7 @@ BENCHMARKS = (
     "bootstrap_speed",
     "voting_simulation",
     "rollout_overlap",
+    "synthetic_speed",
 )
 SKIPPED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "takes minutes": (

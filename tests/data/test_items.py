@@ -106,3 +106,15 @@ def test_csv_and_parquet_give_the_same_items(tmp_path):
     expected = load_items(tmp_path / "x.jsonl").items
     assert load_items(tmp_path / "x.parquet").items == expected
     assert load_items(tmp_path / "x.csv").items == expected
+
+
+def test_a_reference_that_the_first_row_lacks_is_found_in_later_ones(tmp_path):
+    path = tmp_path / "mixed.jsonl"
+    rows = [
+        {"prompt": "q", "candidates": ["x", "y"]},
+        {"prompt": "q", "candidates": ["x", "y"], "reference": "r", "gold": [1, 0]},
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    first, second = load_items(path).items
+    assert (first.reference, first.gold) == (None, None)
+    assert (second.reference, second.gold) == ("r", (1, 0))

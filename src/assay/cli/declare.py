@@ -116,7 +116,7 @@ def _parameter(name: str, field: FieldInfo, heading: str | None) -> inspect.Para
         annotation = str | None
         default = "{}" if default == {} else None
     elif get_origin(annotation) is tuple:
-        annotation, default = list[str], list(default)
+        annotation, default = list[str], default if field.is_required() else list(default)
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[annotation, info], default=default
     )

@@ -78,6 +78,11 @@ VERBS: dict[str, Verb] = {
         "",
         "Measure a judge on benchmarks of reward models; check published tables.",
     ),
+    "data": Verb(
+        "data:data",
+        "",
+        "Generate, look at and check data to train judges on.",
+    ),
     "demo": Verb(
         "demo:DemoFlags",
         "demo_run:run_demo",

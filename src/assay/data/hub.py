@@ -10,8 +10,10 @@ from assay.core.errors import InputError
 from .records import AnyRecord, Record
 
 
-def hub_records(name: str) -> Iterator[AnyRecord]:
+def hub_records(name: str, *, folder: str | None = None) -> Iterator[AnyRecord]:
     """Records of ``owner/name``, ``owner/name:split`` or ``owner/name:config:split``.
+
+    ``folder``: of the repository, where its files are not listed as a config (``data_dir`` of ``load_dataset``).
 
     ``owner/name@revision`` takes them as of that commit, branch or tag; without it the dataset's main branch.
 
@@ -26,7 +28,8 @@ def hub_records(name: str) -> Iterator[AnyRecord]:
         raise InputError(f"the hub dataset {repo!r} needs `pip install assay[hub]`") from error
     load = cast("Any", datasets).load_dataset
     try:
-        loaded = load(repo, config, split=split, revision=revision, streaming=True)
+        inside = {} if folder is None else {"data_dir": folder}
+        loaded = load(repo, config, split=split, revision=revision, streaming=True, **inside)
     except FAULTS as error:
         raise InputError(f"cannot load the hub dataset {name!r}: {error}") from error
     if split is None:

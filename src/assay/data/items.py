@@ -82,7 +82,7 @@ def stream_items(
     given = fields or FieldMap()
     _check_fields(given, rows, opened.name)
     found = next((shape for record in rows if (shape := detect(record.row))), None)
-    merged = given.over(found.fields) if found else given
+    merged = given.over(_filled(found.fields, rows)) if found else given
     _check_needs(merged, need, rows, opened.name)
     renamed: list[str] = []
     return ItemStream(
@@ -92,6 +92,22 @@ def stream_items(
         items=_items(opened, chain(head, opened.records), merged, need, renamed),
         renamed=renamed,
     )
+
+
+def _filled(fields: FieldMap, rows: Sequence[Record]) -> FieldMap:
+    """``fields`` with reference and gold as later rows of the same shape have them, where the first one has none."""
+    for record in rows:
+        if fields.reference and (fields.gold or fields.chosen):
+            break
+        shape = detect(record.row)
+        if shape is None or (shape.fields.prompt, shape.fields.candidates) != (fields.prompt, fields.candidates):
+            continue
+        if not fields.reference and shape.fields.reference:
+            more = {"reference": shape.fields.reference, "reference_after": shape.fields.reference_after}
+            fields = fields.model_copy(update=more)
+        if not fields.gold and not fields.chosen and shape.fields.gold:
+            fields = fields.model_copy(update={"gold": shape.fields.gold})
+    return fields
 
 
 def load_items(

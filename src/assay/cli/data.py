@@ -1,0 +1,74 @@
+"""``assay data``: data to train judges on: generated, looked at, checked. The flags; ``data_run`` does the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from pydantic import Field
+
+from assay.core.config import Config
+
+from .declare import verb
+
+
+class GenerateFlags(Config):
+    """Write items whose gold a rule decided, and with --judge the right text of that judge for each."""
+
+    out: Annotated[Path, typer.Option("--out", "-o")]
+    """Where they go: .jsonl or .parquet; a canonical row an item."""
+    count: Annotated[int, typer.Option("--count", "-n")] = Field(default=1000, ge=1)
+    """How many items."""
+    start: int = Field(default=0, ge=0)
+    """Place of the first one in the endless sequence; slices join up."""
+    kinds: Annotated[tuple[str, ...], typer.Option("--kind", "-k")] = ()
+    """A kind or a group (answers, problems, instructions); repeatable; all without it."""
+    shapes: Annotated[tuple[Literal["single", "pair", "several"], ...], typer.Option("--shape")] = ()
+    """One candidate (gold 0 or 1), two, or four to eight; repeatable; all without it."""
+    languages: Annotated[tuple[Literal["en", "zh"], ...], typer.Option("--language")] = ()
+    """Repeatable; both without it."""
+    side: Literal["train", "held"] = "train"
+    """Held: other question texts, families, names and numbers than train, to evaluate on."""
+    seed: int = Field(default=0, ge=0)
+    """Another seed gives other items."""
+    judge: Literal["verifier", "pointwise", "pairwise"] | None = None
+    """Add messages and completion: what this judge asks, and the right text; items that it cannot read are left out."""
+    target: Literal["verdict", "line"] = "verdict"
+    """With --judge verifier: the verdict alone, or behind the normal forms that it compares."""
+
+
+class StatsFlags(Config):
+    """Count items and words by source; how often the best answer is the longest, or stands first."""
+
+    sources: Annotated[tuple[str, ...], typer.Argument()]
+    """Files, hub datasets, published sets by name: helpsteer2, helpsteer3, ultrafeedback, skywork, offsetbias, hh; or
+    NAME=FILE for a copy of one, also of pandalm."""
+    field: Annotated[tuple[str, ...], typer.Option("--field", "-f")] = ()
+    """name=path of a field, for sources of your own; repeatable."""
+    limit: int | None = Field(default=None, ge=1)
+    """Only the first so many items of each source."""
+
+
+class CheckFlags(StatsFlags):
+    """Find doubles, items without a unique best, and prompts of benchmarks; write what is left with --out."""
+
+    against: Annotated[tuple[str, ...], typer.Option("--against", "-a")] = ()
+    """A benchmark: a file or a hub dataset whose prompts must not be trained on; repeatable."""
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None
+    """Where the clean items go, as JSONL."""
+    shown: int = Field(default=5, ge=0)
+    """So many overlaps are shown."""
+
+
+data = typer.Typer(
+    name="data",
+    help="Generate, look at and check data to train judges on.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+data.command("generate")(verb(GenerateFlags, "data_run:generate_data"))
+data.command("stats")(verb(StatsFlags, "data_run:show_stats"))
+data.command("check")(verb(CheckFlags, "data_run:check_data"))
