@@ -43,7 +43,7 @@ JsonObject = Annotated[dict[str, Any], BeforeValidator(_from_json)]
 """A flag whose value is a JSON object."""
 
 
-def checked(kind: type[T], **values: Any) -> T:
+def checked(kind: type[T], /, **values: Any) -> T:
     """A configuration object; a wrong value is one clear line.
 
     Raises:

@@ -73,6 +73,18 @@ VERBS: dict[str, Verb] = {
         "Train a policy with rewards from a judge: rollouts, judging, updates, evaluation; goes on after a kill.",
         recipe="recipe",
     ),
+    "sft": Verb(
+        "sft:SftFlags",
+        "fitting:sft_run",
+        "Fine-tune a model on given completions: packed, LoRA or all weights, one device or many; goes on after a kill.",
+        recipe="recipe",
+    ),
+    "rm": Verb(
+        "rm:RmFlags",
+        "fitting:rm_run",
+        "Train a reward model with one logit (Bradley-Terry, PairRM, CLoud, meta RM); goes on after a kill.",
+        recipe="recipe",
+    ),
     "bench": Verb(
         "bench:bench",
         "",

@@ -13,7 +13,7 @@ from html import escape
 from itertools import pairwise
 
 from .picture import LETTER, Box, Label, Picture
-from .training import PHASES, Points, TrainingRun
+from .training import PHASES, Points, TrainingRun, is_fit
 from .words import number
 
 WIDTH, HEIGHT = 640, 240
@@ -69,9 +69,22 @@ class Panel:
         return round_ticks(min(values), max(values))
 
 
+_FITTED: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    ("Loss", (("train/loss", "training"), ("eval/held_out/loss", "held out"))),
+    ("Accuracy", (("train/accuracy", "training"), ("eval/held_out/accuracy", "held out"))),
+    ("Learning rate", (("train/lr", "of the update"),)),
+)
+"""Of a fit to examples."""
+
+
 def panels(run: TrainingRun) -> list[Panel]:
     """The panels for which there are numbers."""
-    said = [_FIXED[0], ("Evaluation, pass@1", tuple((f"eval/{n}/pass@1", n) for n in run.eval_sets)), *_FIXED[1:]]
+    said = [
+        *(_FITTED if is_fit(run) else ()),
+        _FIXED[0],
+        ("Evaluation, pass@1", tuple((f"eval/{n}/pass@1", n) for n in run.eval_sets)),
+        *_FIXED[1:],
+    ]
     said.append(("Monitor", tuple(_monitored(run))))
     found: list[Panel] = []
     for title, names in said:

@@ -28,6 +28,17 @@ PHASES = ("generate", "judge", "train", "sync", "moves", "save", "eval", "monito
 """Names under ``time/`` that are stretches of a run, in their order; the loop's own step is the sum of the first five.
 Saving is told with the step after the checkpoint."""
 
+FITTED = {
+    "train/loss": "loss",
+    "train/accuracy": "accuracy",
+    "eval/held_out/loss": "held-out loss",
+    "eval/held_out/accuracy": "held-out accuracy",
+    "eval/held_out/auc": "held-out AUC",
+}
+"""What a fit to examples is told by (``assay sft``, ``assay rm``), in that order."""
+SHARES = ("train/accuracy", "eval/held_out/accuracy")
+"""Those of them that are shares."""
+
 Points = list[tuple[int, float]]
 """(steps made, value); the baseline is at 0."""
 
@@ -91,6 +102,23 @@ def read_training(folder: str | Path) -> TrainingRun:
             raise InputError(f"{str(run / CONFIG)!r} is no JSON: {error}") from error
     lines = sorted(read_lines(run / NAME), key=lambda line: int(line["step"]))
     return TrainingRun(folder=run, lines=tuple(lines), config=config if isinstance(config, dict) else {})
+
+
+def is_fit(run: TrainingRun) -> bool:
+    """Whether it is a fit to examples, which has a loss and no reward."""
+    return "reward/mean" not in run.names and any(name in run.names for name in FITTED)
+
+
+def fit_changes(run: TrainingRun) -> list[Change]:
+    """The figures of a fit: those of training are means over the first and the last few steps, as for a reward."""
+    found: list[Change] = []
+    for name in FITTED if is_fit(run) else ():
+        values = [value for _, value in run.points(name)]
+        if values:
+            few = 1 if name.startswith("eval/") else max(1, min(FEW, len(values) // 2))
+            first, last = statistics.fmean(values[:few]), statistics.fmean(values[-few:])
+            found.append(Change(name=name, first=first, last=last))
+    return found
 
 
 def reward_change(run: TrainingRun) -> Change | None:

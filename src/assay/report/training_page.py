@@ -23,6 +23,7 @@ from .training import (
     eval_changes,
     examples,
     failures,
+    is_fit,
     reward_change,
     seconds_by_phase,
 )
@@ -88,7 +89,8 @@ def training_page(run: TrainingRun) -> str:
 
 def _facts(run: TrainingRun) -> Iterator[tuple[str, str]]:
     yield number(run.steps), "step" if run.steps == 1 else "steps"
-    yield number(answers(run)), "answers"
+    if not is_fit(run):
+        yield number(answers(run)), "answers"
     seconds = sum(seconds_by_phase(run).values())
     if seconds:
         yield duration(seconds), "of work"

@@ -12,7 +12,19 @@ from rich.text import Text
 from assay.rl.record import FOLDER
 from assay.tracking.lines import NAME
 
-from .training import Change, TrainingRun, answers, eval_changes, failures, reward_change, seconds_by_phase
+from .training import (
+    FITTED,
+    SHARES,
+    Change,
+    TrainingRun,
+    answers,
+    eval_changes,
+    failures,
+    fit_changes,
+    is_fit,
+    reward_change,
+    seconds_by_phase,
+)
 from .training_monitor import alarm_lines
 from .words import FAILURES, duration, number, percent
 
@@ -39,8 +51,14 @@ def training_table(run: TrainingRun) -> Table:
     for change in eval_changes(run):
         name = Text(f"{change.name}, pass@1", style="dim")
         table.add_row(name, percent(change.first), percent(change.last), _moved(change))
+    for change in fit_changes(run):
+        first, last = (percent(v) if change.name in SHARES else f"{v:.4f}" for v in (change.first, change.last))
+        better = change.last < change.first if change.name.endswith("loss") else change.last > change.first
+        moved = Text(f"{change.last - change.first:+.4f}", style="green" if better else "dim")
+        table.add_row(Text(FITTED[change.name], style="dim"), first, last, moved)
     table.add_row(Text("steps", style="dim"), "", number(run.steps), "")
-    table.add_row(Text("answers", style="dim"), "", number(answers(run)), "")
+    if not is_fit(run):
+        table.add_row(Text("answers", style="dim"), "", number(answers(run)), "")
     total = answers(run)
     for name, count in failures(run).items():
         told = FAILURES.get(name.removeprefix("judge: "), "the policy gave no answer")
@@ -59,6 +77,8 @@ def places(run: TrainingRun) -> Iterator[tuple[str, Path]]:
         "metrics": run.folder / NAME,
         "samples": run.folder / FOLDER,
         "answers": run.folder / "eval",
+        "model": run.folder / "model",
+        "adapter": run.folder / "adapter",
         "settings": run.folder / "config.json",
         "page": run.folder / "report.html",
         "curves": run.folder / "curves.png",

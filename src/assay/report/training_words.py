@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .training import PHASES, tokens_per_second
+from .training import FITTED, PHASES, SHARES, tokens_per_second
 from .words import duration, number, percent
 
 
@@ -22,6 +22,8 @@ def phases_line(metrics: Mapping[str, Any]) -> str:
 
 
 def _figures(metrics: Mapping[str, Any]) -> Iterator[str]:
+    if "reward/mean" not in metrics:
+        yield from _fitted(metrics)
     if (reward := metrics.get("reward/mean")) is not None:
         yield f"reward {reward:.3f}"
     if (length := metrics.get("rollout/response_length")) is not None:
@@ -43,3 +45,10 @@ def _figures(metrics: Mapping[str, Any]) -> Iterator[str]:
     if (seconds := metrics.get("time/step")) is not None:
         spent = phases_line(metrics)
         yield duration(seconds) + (f" ({spent})" if spent else "")
+
+
+def _fitted(metrics: Mapping[str, Any]) -> Iterator[str]:
+    """Of a fit to examples, which has a loss and no reward."""
+    for name, shown in FITTED.items():
+        if (value := metrics.get(name)) is not None:
+            yield f"{shown} {percent(value) if name in SHARES else f'{value:.4f}'}"

@@ -28,9 +28,10 @@ from dataclasses import dataclass, field
 from assay.core.errors import TrainingStopped
 from assay.core.types import Json
 from assay.placement.plans import Phase, PhaseKind
+from assay.training.measures import of_update
 
 from .assemble import AssembleConfig, Assembled, assemble, to_sequence, trainable
-from .measures import of_batch, of_moves, of_update
+from .measures import of_batch, of_moves
 from .memory import Memory
 from .ports import Policy, Publisher, RolloutBatch, Scoring, Source
 from .residency import Residency

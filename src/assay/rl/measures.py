@@ -10,8 +10,6 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from assay.training.batch import StepMetrics
-
 from .advantages.summary import summarise
 from .assemble import Assembled
 from .length_bias import length_correlation
@@ -39,22 +37,6 @@ def of_batch(batch: RolloutBatch, assembled: Assembled) -> dict[str, float]:
         found["reward/failed"] = rate
     kinds = Counter(str(s.reward.failure.kind) for s in samples if s.reward is not None and s.reward.failure)
     return found | {f"reward/failed_{kind}": count / len(samples) for kind, count in kinds.items()}
-
-
-def of_update(metrics: StepMetrics) -> dict[str, float]:
-    """What the trainer did: means over the updates of the step, and its seconds by phase."""
-    updates = metrics.updates
-    found = {
-        "train/loss": metrics.loss,
-        "train/grad_norm": statistics.fmean(u.grad_norm for u in updates),
-        "train/lr": updates[-1].lr,
-        "train/updates": float(len(updates)),
-        "train/skipped_updates": float(sum(not u.applied for u in updates)),
-        "train/loss_tokens": float(sum(u.loss_tokens for u in updates)),
-    }
-    for name in dict.fromkeys(name for update in updates for name in update.terms):
-        found[f"train/{name}"] = statistics.fmean(u.terms[name] for u in updates if name in u.terms)
-    return found | {f"time/train_{name}": seconds for name, seconds in metrics.seconds.items()}
 
 
 def of_moves(moved: Sequence[Moved], known: Mapping[str, float]) -> dict[str, float]:

@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import InputError, OutputError
+from assay.core.errors import InputError
 from assay.placement import Plan, dump_plan, parse_cluster, place
 from assay.tracking.config import TrackingConfig
 from assay.tracking.lines import BASELINE, MetricLines
 from assay.tracking.trackers import need
 from assay.training import folders
+from assay.training.run_folder import begin_folder, write_text
 
 from .config import TrainConfig
 from .monitor.config import MonitorConfig
@@ -84,7 +85,7 @@ async def train(
         need(name)
     config = prepared(config)
     if plan is not None:
-        _write(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
+        write_text(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
     from .assembly import assembled
 
     async with assembled(config, plan, tell) as run:
@@ -113,38 +114,10 @@ def prepared(config: TrainConfig) -> TrainConfig:
     told = json.loads(config.model_dump_json())
     path = config.run_dir / CONFIG
     begun = bool(folders.checkpoints(config.checkpoints)) or MetricLines(config.run_dir).last() is not None
-    before = _check_same(path, told) if begun and path.exists() else told
-    _write(path, json.dumps(told, indent=1, sort_keys=True))
+    before = begin_folder(path, told, may_change=_MAY_CHANGE, begun=begun)
     if config.load in (None, before.get("load")) and folders.checkpoints(config.checkpoints):
         return config.model_copy(update={"load": str(config.checkpoints)})
     return config
-
-
-def _check_same(path: Path, told: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The settings that the run had before."""
-    try:
-        before = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
-        raise InputError(f"{str(path)!r} is not the settings of a run: {error}; name another --run-dir") from error
-    changed = [name for name in told if name not in _MAY_CHANGE and before.get(name) != told[name]]
-    if changed:
-        name = changed[0]
-        raise InputError(
-            f"{str(path.parent)!r} holds a run with {name}={before.get(name)!r} instead of {told[name]!r}"
-            + (f" (and {len(changed) - 1} more differences)" if len(changed) > 1 else "")
-            + ": give the same settings to go on with it, or name another --run-dir"
-        )
-    return before
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        part.write_text(text, "utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise OutputError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
 class _Noted:

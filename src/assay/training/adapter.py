@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,8 +15,13 @@ from assay.core.errors import StartError
 _NAME = "default"
 
 
-def add_adapter(lm: Any, *, rank: int, alpha: int | None, seed: int, dtype: torch.dtype) -> None:
+def add_adapter(
+    lm: Any, *, rank: int, alpha: int | None, seed: int, dtype: torch.dtype, head: str | None = None
+) -> None:
     """Put an adapter on every linear layer but the head, and leave nothing else to train. It begins as no change.
+
+    Args:
+        head: name of a layer that is trained whole beside the adapter.
 
     Raises:
         StartError: peft is not installed.
@@ -24,10 +30,17 @@ def add_adapter(lm: Any, *, rank: int, alpha: int | None, seed: int, dtype: torc
         from peft import LoraConfig, inject_adapter_in_model
     except ImportError as error:
         raise StartError("lora_rank needs peft; fix: pip install 'assay[train]'") from error
-    settings = LoraConfig(r=rank, lora_alpha=2 * rank if alpha is None else alpha, target_modules="all-linear")
+    settings = LoraConfig(
+        r=rank,
+        lora_alpha=2 * rank if alpha is None else alpha,
+        target_modules="all-linear",
+        exclude_modules=None if head is None else [head],
+    )
     with torch.random.fork_rng(devices=[lm.device] if lm.device.type == "cuda" else []):
         torch.manual_seed(seed)
         inject_adapter_in_model(settings, lm, adapter_name=_NAME)
+    if head is not None:
+        lm.get_submodule(head).requires_grad_(True)
     for p in lm.parameters():
         if p.requires_grad:
             p.data = p.data.to(dtype)
@@ -60,3 +73,34 @@ def delta(layer: Any, whole: Any) -> Tensor:
     b: Tensor = whole(layer.lora_B[_NAME].weight)
     product = (b @ a) * layer.scaling[_NAME]
     return product.T if layer.fan_in_fan_out else product
+
+
+def peft_name(name: str) -> str:
+    """A trained weight as peft's files name it."""
+    return "base_model.model." + name.replace(f".{_NAME}.", ".")
+
+
+def write_adapter(folder: Path, tensors: Mapping[str, Tensor], layers: Mapping[str, Any], base: str) -> None:
+    """``adapter_config.json`` and ``adapter_model.safetensors``. Raises OSError.
+
+    Args:
+        layers: those that carry the adapter, by name.
+        base: the model that it belongs to.
+    """
+    from peft import LoraConfig
+    from safetensors.torch import save_file
+
+    some = next(iter(layers.values()))
+    heads = sorted({name.split(".")[-2] for name in tensors if ".lora_" not in name})
+    LoraConfig(
+        r=some.r[_NAME],
+        lora_alpha=some.lora_alpha[_NAME],
+        target_modules=sorted({name.split(".")[-1] for name in layers}),
+        modules_to_save=heads or None,
+        task_type="SEQ_CLS" if heads else "CAUSAL_LM",
+        base_model_name_or_path=base,
+        inference_mode=True,
+    ).save_pretrained(str(folder))
+    save_file(
+        {name: t.contiguous() for name, t in tensors.items()}, folder / "adapter_model.safetensors", {"format": "pt"}
+    )

@@ -11,17 +11,11 @@ from assay.core.config import Config
 from .schedule import Decay
 
 
-class TrainerConfig(Config):
-    """Which weights are trained, how an update is made, and where checkpoints go."""
+class TuningConfig(Config):
+    """Which weights are trained and how an update is made, whatever is learned."""
 
     hf_checkpoint: str = Field(default="smollm2-135m-instruct", min_length=1)
     """The policy to start from: the bundled model, a folder with config.json and safetensors, or a hub name."""
-    ref_load: str | None = None
-    """The frozen reference of the KL term; None takes ``hf_checkpoint``."""
-    reference: Literal["auto", "none", "adapter", "copy", "offload"] = "auto"
-    """Where the reference's weights are: the policy without its ``adapter``, a ``copy`` on the device, or a copy that
-    stays in main memory until it is needed (``offload``). ``auto``: adapter where there is one, else copy. It is
-    loaded when it is first asked for."""
     device: Literal["auto", "cpu", "cuda"] = "auto"
     """``auto`` is CUDA where there is one; with several ranks, the device of the local rank."""
     dtype: Literal["auto", "float32", "bfloat16", "float64"] = "auto"
@@ -40,8 +34,6 @@ class TrainerConfig(Config):
     """Most packed tokens that go through the model at once, on one device. A longer sample goes alone."""
     share_prompts: bool = True
     """Compute a prompt once for all the responses to it that are in one micro-batch."""
-    temperature: float = Field(default=1.0, gt=0)
-    """Log-probs are those of logits divided by it: the temperature of the rollouts."""
 
     optimizer: Literal["adam"] = "adam"
     """AdamW: the weight decay is decoupled, and spares one-dimensional weights (norms, biases)."""
@@ -65,29 +57,46 @@ class TrainerConfig(Config):
     """Of AdamW."""
     clip_grad: float = Field(default=1.0, ge=0)
     """The gradient is scaled down to this norm; 0 leaves it as it is."""
-    global_batch_size: int | None = Field(default=None, ge=1)
-    """Samples in one optimizer update; a rollout batch is cut into as many updates as come nearest. None: one."""
 
-    save: str | None = None
-    """Folder of the checkpoints."""
-    save_interval: int | None = Field(default=None, ge=1)
-    """Save after every so many rollouts; None saves at the end only."""
     keep_checkpoints: int = Field(default=2, ge=1)
     """How many of the last checkpoints stay."""
-    load: str | None = None
-    """A checkpoint, or a folder of checkpoints of which the last is taken."""
     seed: int = 1234
     """Of everything random here: how a LoRA adapter begins, and what training draws, such as dropout."""
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        if self.lr_decay_style != "constant" and self.lr_decay_iters is None:
-            raise ValueError(f"lr_decay_style {self.lr_decay_style!r} needs lr_decay_iters: when does the decay end?")
+    def _rates(self) -> Self:
         if self.lr_decay_iters is not None and self.lr_warmup_iters >= self.lr_decay_iters:
             told = f"lr_decay_iters {self.lr_decay_iters}"
             raise ValueError(f"lr_warmup_iters {self.lr_warmup_iters} must be below {told}")
         if self.min_lr > self.lr:
             raise ValueError(f"min_lr {self.min_lr} is above lr {self.lr}")
+        return self
+
+
+class TrainerConfig(TuningConfig):
+    """The settings of a trainer: what is tuned, against which reference, and where checkpoints go."""
+
+    ref_load: str | None = None
+    """The frozen reference of the KL term; None takes ``hf_checkpoint``."""
+    reference: Literal["auto", "none", "adapter", "copy", "offload"] = "auto"
+    """Where the reference's weights are: the policy without its ``adapter``, a ``copy`` on the device, or a copy that
+    stays in main memory until it is needed (``offload``). ``auto``: adapter where there is one, else copy. It is
+    loaded when it is first asked for."""
+    temperature: float = Field(default=1.0, gt=0)
+    """Log-probs are those of logits divided by it: the temperature of the rollouts."""
+    global_batch_size: int | None = Field(default=None, ge=1)
+    """Samples in one optimizer update; a rollout batch is cut into as many updates as come nearest. None: one."""
+    save: str | None = None
+    """Folder of the checkpoints."""
+    save_interval: int | None = Field(default=None, ge=1)
+    """Save after every so many rollouts; None saves at the end only."""
+    load: str | None = None
+    """A checkpoint, or a folder of checkpoints of which the last is taken."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.lr_decay_style != "constant" and self.lr_decay_iters is None:
+            raise ValueError(f"lr_decay_style {self.lr_decay_style!r} needs lr_decay_iters: when does the decay end?")
         if self.reference == "adapter" and not self.lora_rank:
             raise ValueError("reference 'adapter' needs an adapter: set lora_rank")
         if self.reference == "adapter" and self.ref_load not in (None, self.hf_checkpoint):

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import copy
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from assay.core.errors import OutputError
+from assay.core.errors import InputError, OutputError
 
 from . import folders
-from .adapter import delta, lora_layers
+from .adapter import delta, lora_layers, peft_name, write_adapter
 from .bars import no_bars
 from .policy import Policy
 from .ranks import Ranks, whole
@@ -67,10 +67,46 @@ def export(policy: Policy, folder: Path, ranks: Ranks, *, dtype: torch.dtype | N
     Raises:
         OutputError: it could not be written; a folder that was there is untouched.
     """
+    tensors = _on_first(named_tensors(policy, dtype=dtype), ranks)
+    _replaced(folder, ranks, lambda path: _write(policy, path, tensors, dtype or policy.compute))
+
+
+def export_adapter(policy: Policy, folder: Path, ranks: Ranks, *, base: str, dtype: torch.dtype | None = None) -> None:
+    """Write the adapter alone, in the layout of peft (``adapter_config.json``, safetensors). Every rank calls it.
+
+    Args:
+        base: the model that it belongs to, as the configuration names it.
+        dtype: None keeps the type that it is trained in.
+
+    Raises:
+        InputError: there is no adapter. OutputError: as ``export``.
+    """
+    layers = dict(lora_layers(policy.lm)) if any(_LORA in name for name in policy.trained) else {}
+    if not layers:
+        raise InputError("there is no adapter to export: all weights are trained; set lora_rank, or export the model")
+    tensors = _on_first(_adapter_tensors(policy, dtype), ranks)
+    _replaced(folder, ranks, lambda path: write_adapter(path, tensors, layers, base))
+
+
+def _adapter_tensors(policy: Policy, dtype: torch.dtype | None) -> Iterator[tuple[str, Tensor]]:
+    """All that is trained: the adapter, and a head beside it."""
+    for name, weight in policy.lm.named_parameters():
+        if weight.requires_grad:
+            value = whole(weight)
+            yield peft_name(name), value.to(value.dtype if dtype is None else dtype)
+
+
+def _on_first(named: Iterator[tuple[str, Tensor]], ranks: Ranks) -> dict[str, Tensor]:
+    """The weights in main memory, on the first rank; the others only take part in gathering them."""
     tensors: dict[str, Tensor] = {}
-    for name, value in named_tensors(policy, dtype=dtype):
+    for name, value in named:
         if ranks.first:
             tensors[name] = value.to("cpu", copy=True) if value.is_cuda else value
+    return tensors
+
+
+def _replaced(folder: Path, ranks: Ranks, write: Callable[[Path], None]) -> None:
+    """Have the first rank write a folder, which then takes the place of ``folder``; its error is everybody's."""
     failed: OutputError | None = None
     if ranks.first:
         try:
@@ -79,7 +115,7 @@ def export(policy: Policy, folder: Path, ranks: Ranks, *, dtype: torch.dtype | N
             failed = OutputError(f"cannot export to {str(folder)!r}: {error}")
         else:
             try:
-                _write(policy, path, tensors, dtype or policy.compute)
+                write(path)
                 folders.replace(path, folder)
             except (OSError, RuntimeError) as error:
                 failed = folders.not_written(path, error)
@@ -92,6 +128,9 @@ def _write(policy: Policy, path: Path, tensors: dict[str, Tensor], dtype: torch.
     shell = _shell(policy.lm, dtype)
     with no_bars():
         shell.save_pretrained(path, state_dict=tensors, max_shard_size="4GB")
+    if policy.tokenizer is not None:
+        policy.tokenizer.save_pretrained(path)
+        return
     if policy.source is None:
         return
     for pattern in _TOKENIZER_FILES:
@@ -106,5 +145,6 @@ def _shell(lm: Any, dtype: torch.dtype) -> Any:
     config.use_cache = True
     with torch.device("meta"):
         shell = type(lm)(config)
-    shell.generation_config = copy.deepcopy(lm.generation_config)
+    if lm.can_generate():
+        shell.generation_config = copy.deepcopy(lm.generation_config)
     return shell

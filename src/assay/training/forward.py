@@ -62,7 +62,7 @@ class Passes:
         table = Table(sequences, objective.weights, device=self._device, dtype=dtype)
         # Samples without a token to learn from need no pass.
         live = [s for s in range(len(sequences)) if any(sequences[s].loss_mask)]
-        shares = self._shares(sequences, live)
+        shares = self._shares(sequences, live, whole=objective.whole_groups)
         losses: list[float | Tensor] = []
         metrics: list[Metrics] = []
         for rows in shares[self._ranks.rank]:
@@ -103,7 +103,9 @@ class Passes:
             terms=reduce(add, (part for _, part in everybody)).means(),
         )
 
-    def _shares(self, sequences: Sequence[TrainSequence], only: Sequence[int] | None = None) -> list[list[list[Row]]]:
+    def _shares(
+        self, sequences: Sequence[TrainSequence], only: Sequence[int] | None = None, *, whole: bool = False
+    ) -> list[list[list[Row]]]:
         config = self._config
         return micro_batches(
             sequences,
@@ -111,6 +113,7 @@ class Passes:
             ranks=self._ranks.size,
             share=config.share_prompts,
             only=only,
+            whole=whole,
         )
 
     def _precision(self) -> AbstractContextManager[Any]:

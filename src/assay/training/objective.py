@@ -47,6 +47,11 @@ class Objective(Protocol):
     @property
     def needs_reference(self) -> bool: ...
 
+    @property
+    def whole_groups(self) -> bool:
+        """Whether the samples of a group, which share their prompt, must be in one micro-batch."""
+        ...
+
     def weights(self, mask: Tensor, sequence: Tensor) -> Tensor:
         """The weight of each token ``[N]`` of the update."""
         ...
@@ -72,6 +77,10 @@ class PolicyObjective:
     @property
     def needs_reference(self) -> bool:
         return self.config.use_kl_loss
+
+    @property
+    def whole_groups(self) -> bool:
+        return False
 
     def weights(self, mask: Tensor, sequence: Tensor) -> Tensor:
         # Double precision: sums over a large batch are later compared across cuts of it.
@@ -129,6 +138,10 @@ class NllObjective:
 
     @property
     def needs_reference(self) -> bool:
+        return False
+
+    @property
+    def whole_groups(self) -> bool:
         return False
 
     def weights(self, mask: Tensor, sequence: Tensor) -> Tensor:

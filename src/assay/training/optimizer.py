@@ -37,21 +37,20 @@ class Optimizer:
             fused=True,
         )
 
-    def update(self, number: int) -> tuple[float, float, bool]:
-        """Clip, apply update ``number`` (from 0) and forget the gradient: its norm, the rate, whether it was applied.
+    def update(self, lr: float) -> tuple[float, bool]:
+        """Clip, apply an update at this rate and forget the gradient: its norm, and whether it was applied.
 
         A gradient that is not finite is dropped: it would leave no weight whole.
         """
         norm = nn.utils.clip_grad_norm_(self._trained.values(), self._config.clip_grad or float("inf"))
         norm = float(norm.full_tensor() if isinstance(norm, DTensor) else norm)
-        lr = rate(self._config, number)
         applied = norm < float("inf")
         if applied:
             for group in self._adam.param_groups:
                 group["lr"] = lr
             self._adam.step()
         self.forget_gradient()
-        return norm, lr, applied
+        return norm, applied
 
     def forget_gradient(self) -> None:
         self._adam.zero_grad(set_to_none=True)

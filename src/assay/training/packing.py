@@ -63,6 +63,7 @@ def micro_batches(
     ranks: int = 1,
     share: bool = True,
     only: Sequence[int] | None = None,
+    whole: bool = False,
 ) -> list[list[list[Row]]]:
     """The rows of each micro-batch of each rank; as many micro-batches for every rank (some may be empty).
 
@@ -72,10 +73,15 @@ def micro_batches(
         ranks: how many processes share the work.
         share: whether samples with the same prompt share it.
         only: the samples to pass, where not all.
+        whole: each group, whose samples share their prompt, is one row, whatever its size.
     """
-    rows = _rows(sequences, range(len(sequences)) if only is None else only, budget, share)
-    while len(rows) < ranks and (halves := _halved(rows)) is not None:
-        rows = halves
+    samples = range(len(sequences)) if only is None else only
+    if whole:
+        rows = _groups(sequences, samples)
+    else:
+        rows = _rows(sequences, samples, budget, share)
+        while len(rows) < ranks and (halves := _halved(rows)) is not None:
+            rows = halves
     rows.sort(key=lambda row: (-row.tokens, row.samples))
     count = ranks * max(1, -(-sum(row.tokens for row in rows) // (budget * ranks)))
     while (bins := _spread(rows, count, budget)) is None:
@@ -110,6 +116,17 @@ def pack(rows: Sequence[Row], sequences: Sequence[TrainSequence], *, masked: boo
             packed.samples.extend([sample] * len(wanted))
             packed.offsets.extend(wanted)
     return packed
+
+
+def _groups(sequences: Sequence[TrainSequence], samples: Sequence[int]) -> list[Row]:
+    """A row for each group, in the order of its samples. Raises ValueError: a group has two prompts."""
+    groups: dict[int, list[int]] = {}
+    for index in samples:
+        groups.setdefault(sequences[index].group, []).append(index)
+    for group, members in groups.items():
+        if any(sequences[i].prompt_ids != sequences[members[0]].prompt_ids for i in members):
+            raise ValueError(f"the samples of group {group} do not share their prompt, so they cannot be one row")
+    return [_row(members, sequences) for members in groups.values()]
 
 
 def _rows(sequences: Sequence[TrainSequence], samples: Sequence[int], budget: int, share: bool) -> list[Row]:

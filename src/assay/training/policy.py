@@ -44,6 +44,8 @@ class Policy:
     device: torch.device
     compute: torch.dtype
     """What products are computed in; trained weights are float32 where this is bfloat16."""
+    tokenizer: Any = None
+    """Written beside exported weights; None: the files of ``source`` are."""
 
     @property
     def lm(self) -> Any:
@@ -74,9 +76,9 @@ def load_policy(config: TrainerConfig, *, model: Any = None, device: torch.devic
     lm = lm.to(device=device, dtype=stored)
     token_model = packed(lm, config, name=config.hf_checkpoint if source is not None else type(lm).__name__)
     if config.lora_rank:
-        add_adapter(lm, rank=config.lora_rank, alpha=config.lora_alpha, seed=config.seed, dtype=_stored(compute))
+        add_adapter(lm, rank=config.lora_rank, alpha=config.lora_alpha, seed=config.seed, dtype=stored_dtype(compute))
     if config.gradient_checkpointing:
-        _checkpoint_activations(lm)
+        checkpoint_activations(lm)
     return Policy(model=token_model, source=source, base_version=version, device=device, compute=compute)
 
 
@@ -110,7 +112,7 @@ def pick_dtype(config: TrainerConfig, device: torch.device) -> torch.dtype:
 def frozen_dtype(config: TrainerConfig, device: torch.device) -> torch.dtype:
     """How weights outside an adapter are stored: under an adapter in the type of the computation."""
     compute = pick_dtype(config, device)
-    return compute if config.lora_rank else _stored(compute)
+    return compute if config.lora_rank else stored_dtype(compute)
 
 
 def read_model(source: Path, config: TrainerConfig, dtype: torch.dtype) -> Any:
@@ -168,7 +170,8 @@ def packed(lm: Any, config: TrainerConfig, *, name: str) -> TokenModel:
     return model
 
 
-def _checkpoint_activations(lm: Any) -> None:
+def checkpoint_activations(lm: Any) -> None:
+    """Have each layer compute its activations again in the backward pass."""
     options = {"use_reentrant": False}
     if hasattr(lm, "activation_checkpointing_enable"):
         lm.activation_checkpointing_enable(activation_checkpointing_kwargs=options)
@@ -192,7 +195,7 @@ def _alone(lm: Any, sequence: TrainSequence, temperature: float) -> Tensor:
     return logprobs[start - 1 : -1].gather(1, ids[0, start:].unsqueeze(1)).squeeze(1)
 
 
-def _stored(compute: torch.dtype) -> torch.dtype:
+def stored_dtype(compute: torch.dtype) -> torch.dtype:
     """Of trained weights: an update of 1e-6 is lost in the eight bits of a bfloat16."""
     return torch.float32 if compute == torch.bfloat16 else compute
 

@@ -8,8 +8,8 @@ from typing import Literal
 Decay = Literal["constant", "linear", "cosine"]
 
 
-def lr_at(update: int, *, lr: float, minimum: float, style: Decay, warmup: int, total: int | None) -> float:
-    """The rate of update number ``update``, counted from 0.
+def lr_at(update: float, *, lr: float, minimum: float, style: Decay, warmup: float, total: float | None) -> float:
+    """The rate of update number ``update``, counted from 0. Seconds do as well as updates, for all three of them.
 
     Rises as ``lr * (update + 1) / warmup``, then stays, or falls from ``lr`` to ``minimum`` at update ``total``.
 
@@ -22,7 +22,7 @@ def lr_at(update: int, *, lr: float, minimum: float, style: Decay, warmup: int, 
         total: number of updates at which the decay ends; needed by ``linear`` and ``cosine``.
     """
     if update < warmup:
-        return lr * (update + 1) / warmup
+        return lr * min(1.0, (update + 1) / warmup)
     if style == "constant" or total is None:
         return lr
     share = min(1.0, (update - warmup) / max(1, total - warmup))

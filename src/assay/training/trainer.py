@@ -5,10 +5,10 @@ With torch.distributed initialised, every rank holds one and all call the same m
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import torch
 from torch import Tensor
@@ -23,12 +23,14 @@ from .clock import Clock
 from .config import TrainerConfig
 from .forward import Passes, Update
 from .objective import Objective
-from .optimizer import Optimizer
+from .optimizer import Optimizer, rate
 from .policy import Policy, load_policy, pick_device
 from .ranks import Ranks
 from .reference import Reference
 
 _WEIGHTS, _OPTIMIZER = "model.", "optimizer."
+
+MakePolicy: TypeAlias = "Callable[[TrainerConfig, torch.device], Policy]"
 
 
 class Trainer:
@@ -37,18 +39,20 @@ class Trainer:
     Args:
         config: the settings; ``load`` is obeyed, ``save_interval`` is the loop's business.
         model: a transformers causal language model to train instead of ``hf_checkpoint``.
+        policy: makes what is trained, for models that are no causal language model (``heads``).
 
     Raises:
         InputError, StartError: a model or checkpoint is absent or unfit.
     """
 
-    def __init__(self, config: TrainerConfig, *, model: Any = None) -> None:
+    def __init__(self, config: TrainerConfig, *, model: Any = None, policy: MakePolicy | None = None) -> None:
         self.config = config
         self.ranks = Ranks()
         device = pick_device(config, self.ranks.local)
         if device.type == "cuda":
             torch.cuda.set_device(device)
-        self.policy: Policy = load_policy(config, model=model, device=device)
+        made = load_policy(config, model=model, device=device) if policy is None else policy(config, device)
+        self.policy: Policy = made
         self._reference = Reference(self.policy, config, self.ranks)
         self.ranks.shard(self.policy.model, self.policy.compute)
         self._optimizer = Optimizer(self.policy.trained, config)
@@ -79,11 +83,14 @@ class Trainer:
         with self._reference.lent() as model:
             return self._passes.logprobs(model, sequences)
 
-    def step(self, batch: TrainBatch, objective: Objective) -> StepMetrics:
+    def step(self, batch: TrainBatch, objective: Objective, *, lr: float | None = None) -> StepMetrics:
         """Train on a rollout batch: one or several updates (``global_batch_size``).
 
         Old log-probs that the batch lacks are taken from the first update's own pass; only later updates, whose
         policy has moved by then, cost a pass for them.
+
+        Args:
+            lr: the learning rate, where it does not follow from the number of the update (``lr_decay_style``).
         """
         self._must_be_awake()
         clock = Clock(self.policy.device)
@@ -96,7 +103,7 @@ class Trainer:
                 whole = any(s.old_logprobs is not None for s in updates[0])
                 first = self._filled(updates[:1], "old_logprobs", "actor") if whole else updates[:1]
                 updates = first + self._filled(updates[1:], "old_logprobs", "actor")
-        done = tuple(self._update(sequences, objective, clock) for sequences in updates)
+        done = tuple(self._update(sequences, objective, clock, lr) for sequences in updates)
         return StepMetrics(
             step=self.updates, weight_version=self.weight_version, updates=done, seconds=dict(clock.seconds)
         )
@@ -161,10 +168,17 @@ class Trainer:
         """See ``export.export``."""
         export.export(self.policy, folder, self.ranks, dtype=dtype)
 
-    def _update(self, sequences: Sequence[TrainSequence], objective: Objective, clock: Clock) -> UpdateMetrics:
+    def export_adapter(self, folder: Path, *, dtype: torch.dtype | None = None) -> None:
+        """See ``export.export_adapter``."""
+        export.export_adapter(self.policy, folder, self.ranks, base=self.config.hf_checkpoint, dtype=dtype)
+
+    def _update(
+        self, sequences: Sequence[TrainSequence], objective: Objective, clock: Clock, lr: float | None
+    ) -> UpdateMetrics:
         update: Update = self._passes.forward_backward(sequences, objective, clock)
+        lr = rate(self.config, self.updates) if lr is None else lr
         with clock.phase("optimizer"):
-            norm, lr, applied = self._optimizer.update(self.updates)
+            norm, applied = self._optimizer.update(lr)
         self.updates += applied
         return UpdateMetrics(
             loss=update.loss,

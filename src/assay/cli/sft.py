@@ -1,0 +1,19 @@
+"""``assay sft``: supervised fine-tuning. The flags; ``fitting`` does the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from assay.training.sft.config import SftConfig
+
+
+class SftFlags(SftConfig):
+    """Fine-tune a model on given completions: packed, LoRA or all weights, one device or many; goes on after a kill."""
+
+    recipe: Annotated[Path | None, typer.Option("--config", "-c")] = None
+    """TOML file with flags by name, or a run's config.json; those of the command line win."""
+    dump_config: Annotated[bool, typer.Option("--dump-config")] = False
+    """Print the whole configuration as JSON and train nothing."""

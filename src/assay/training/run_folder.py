@@ -1,0 +1,59 @@
+"""The settings in a run's folder: the same command goes on with it, another one is refused by the name of the setting.
+
+Owns: that file. Does not own: which settings may change (each kind of run), checkpoints (``folders``).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from assay.core.errors import InputError, OutputError
+
+CONFIG = "config.json"
+
+
+def begin_folder(
+    path: Path, told: Mapping[str, Any], *, may_change: Collection[str], begun: bool
+) -> Mapping[str, Any]:
+    """Write the settings to ``path``; returns those that the run had before, which are ``told`` for a new one.
+
+    Args:
+        begun: whether the run has left anything yet; if not, it may be begun with other settings.
+        may_change: names of settings under which the steps that were made are the same steps.
+
+    Raises:
+        InputError: the folder holds another run. OutputError: it cannot be written.
+    """
+    before = _before(path, told, may_change) if begun and path.exists() else told
+    write_text(path, json.dumps(told, indent=1, sort_keys=True))
+    return before
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole, or leave the one that is there. Raises OutputError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        part.write_text(text, "utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise OutputError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+
+
+def _before(path: Path, told: Mapping[str, Any], may_change: Collection[str]) -> Mapping[str, Any]:
+    try:
+        before = json.loads(path.read_text("utf-8"))
+    except ValueError as error:
+        raise InputError(f"{str(path)!r} is not the settings of a run: {error}; name another --run-dir") from error
+    changed = [name for name in told if name not in may_change and before.get(name) != told[name]]
+    if changed:
+        name = changed[0]
+        raise InputError(
+            f"{str(path.parent)!r} holds a run with {name}={before.get(name)!r} instead of {told[name]!r}"
+            + (f" (and {len(changed) - 1} more differences)" if len(changed) > 1 else "")
+            + ": give the same settings to go on with it, or name another --run-dir"
+        )
+    return before

@@ -1,0 +1,108 @@
+"""Rows to fine-tune on, and their checks. No torch here.
+
+``{"messages": [..., the assistant's turn]}``, or ``{"prompt": text or chat list, "completion": text}`` (``messages`` is
+another name of such a prompt), each with an optional ``weight``. Other columns, which say where a row comes from, are
+left alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, cast
+
+from assay.core.errors import InputError
+from assay.core.types import Message
+from assay.data import open_source
+from assay.data.records import BadRecord
+
+Prompt: TypeAlias = "str | tuple[Message, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SftRow:
+    """One row: what is given and what is learned. ``where`` names it in errors."""
+
+    prompt: Prompt
+    completion: str
+    weight: float = 1.0
+    where: str = ""
+
+
+def read_rows(source: str) -> Iterator[SftRow]:
+    """The rows of a source.
+
+    Raises:
+        InputError: it cannot be read, holds no row, or a row lacks something; names the line and its fields.
+    """
+    empty = True
+    for record in open_source(source).records:
+        where = f"{source!r}, line {record.line}"
+        if isinstance(record, BadRecord):
+            raise InputError(f"{where}: {record.reason}")
+        empty = False
+        yield read_row(record.row, where)
+    if empty:
+        raise InputError(f"{source!r} holds no rows to train on")
+
+
+def read_row(row: Mapping[str, Any], where: str) -> SftRow:
+    """See the module. Raises InputError."""
+    given = next((row[name] for name in ("prompt", "messages") if row.get(name) is not None), None)
+    if given is None:
+        raise InputError(f"{where}: a row needs 'messages', or 'prompt' and 'completion'; there are {', '.join(row)}")
+    prompt, said = _prompt(given, where), row.get("completion")
+    if said is None:
+        prompt, completion = _split(prompt, where)
+    else:
+        completion = _completion(said, where)
+    if not completion.strip():
+        raise InputError(f"{where}: the completion is empty: there is no token to learn from")
+    return SftRow(prompt=prompt, completion=completion, weight=_weight(row.get("weight"), where), where=where)
+
+
+def _split(prompt: Prompt, where: str) -> tuple[Prompt, str]:
+    if isinstance(prompt, str):
+        raise InputError(f"{where}: a text prompt needs a 'completion'")
+    if len(prompt) < 2 or prompt[-1].role != "assistant":
+        roles = [turn.role for turn in prompt]
+        raise InputError(
+            f"{where}: without 'completion' the last turn is learned, and must be the assistant's: {roles}"
+        )
+    return prompt[:-1], prompt[-1].text
+
+
+def _prompt(value: Any, where: str) -> Prompt:
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, list) and value:
+        return tuple(_turn(turn, where) for turn in cast("Sequence[Any]", value))
+    raise InputError(f"{where}: the prompt must be a text or a list of messages, not {value!r:.80}")
+
+
+def _turn(value: Any, where: str) -> Message:
+    if isinstance(value, Mapping):
+        turn = cast("Mapping[str, Any]", value)
+        role, content = turn.get("role"), turn.get("content")
+        if isinstance(role, str) and isinstance(content, str):
+            return Message(role=role, content=content)
+    raise InputError(f"{where}: a turn needs a role and a text, got {value!r:.80}")
+
+
+def _completion(value: Any, where: str) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and len(cast("Sequence[Any]", value)) == 1:
+        turn = _turn(value[0], where)
+        if turn.role == "assistant":
+            return turn.text
+    raise InputError(f"{where}: the completion must be a text or one turn of the assistant, not {value!r:.80}")
+
+
+def _weight(value: Any, where: str) -> float:
+    if value is None:
+        return 1.0
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+        raise InputError(f"{where}: the weight must be a positive number, not {value!r}")
+    return float(value)

@@ -1,0 +1,140 @@
+"""Fine-tuning as a task of ``fit``: encoded rows, batches of them, and the loss of those that are held out."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from assay.core.errors import InputError
+
+from ..batch import TrainBatch
+from ..fit.held import split
+from ..objective import NllObjective, NllParts, Objective
+from ..source import open_source_model
+from ..table import Columns
+from ..trainer import Trainer
+from .config import SftConfig
+from .encode import Encoded, Encoder
+from .rows import read_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SftObjective:
+    """The mean negative log-likelihood of the learned tokens (nats), each counted by the weight of its row.
+
+    ``rows``: the weight of each sample of the update.
+    """
+
+    rows: tuple[float, ...]
+
+    @property
+    def needs_old(self) -> bool:
+        return False
+
+    @property
+    def needs_reference(self) -> bool:
+        return False
+
+    @property
+    def whole_groups(self) -> bool:
+        return False
+
+    def weights(self, mask: Tensor, sequence: Tensor) -> Tensor:
+        """``w_row / sum of w over the learned tokens`` ``[N]``."""
+        own = torch.tensor(self.rows, dtype=torch.float64)[sequence] * mask
+        return own / own.sum()
+
+    def loss(self, columns: Columns, logprobs: Tensor, entropy: Tensor) -> NllParts:
+        return NllObjective().loss(columns, logprobs, entropy)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """Encoded rows, and how many were too long."""
+
+    rows: list[Encoded]
+    too_long: int
+
+
+class SftTask:
+    """See the module."""
+
+    def __init__(self, train: Sequence[Encoded], held: Sequence[Encoded], *, too_long: int = 0) -> None:
+        if not train:
+            raise InputError(
+                f"there is nothing to train on ({too_long} rows are longer than max_length, {len(held)} are held out)"
+            )
+        self._train, self._held = train, held
+        self.too_long = too_long
+        self.held = len(held)
+
+    @property
+    def size(self) -> int:
+        return len(self._train)
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        """All tokens to train on, and those that are learned."""
+        return sum(len(row.ids) for row in self._train), sum(sum(row.mask) for row in self._train)
+
+    @property
+    def identity(self) -> str:
+        found = hashlib.blake2b(digest_size=16)
+        for row in self._train:
+            found.update(row.ids.tobytes())
+            found.update(f"{row.prompt} {row.weight}".encode() + row.mask)
+        return found.hexdigest()
+
+    def batch(self, picked: Sequence[int]) -> tuple[TrainBatch, Objective]:
+        rows = [self._train[place] for place in picked]
+        batch = TrainBatch(sequences=tuple(row.sequence() for row in rows))
+        return batch, SftObjective(rows=tuple(row.weight for row in rows))
+
+    def evaluate(self, trainer: Trainer) -> Mapping[str, float]:
+        """``loss``: the weighted mean over the learned tokens of the held-out rows; ``perplexity``: its exponential."""
+        if not self._held:
+            return {}
+        found = trainer.logprobs([row.sequence() for row in self._held])
+        total = weight = 0.0
+        for row, logprobs in zip(self._held, found, strict=True):
+            learned = [value for value, on in zip(logprobs, row.mask, strict=True) if on]
+            total -= row.weight * math.fsum(learned)
+            weight += row.weight * len(learned)
+        return {"loss": total / weight, "perplexity": math.exp(min(700.0, total / weight))}
+
+
+def load_task(config: SftConfig) -> SftTask:
+    """Read and encode the data.
+
+    Raises:
+        InputError, StartError: the model's tokenizer cannot be had; a row is unfit; nothing is left to train on.
+    """
+    source = open_source_model(config)
+    encoder = Encoder(
+        source.tokenizer,
+        vocabulary=source.vocabulary,
+        ends=source.ends,
+        apply_chat_template=config.apply_chat_template,
+        train_on=config.train_on,
+    )
+    longest = min(most for most in (config.max_length, source.context, 1 << 30) if most is not None)
+    read = _encoded(config.data, encoder, longest)
+    train, held = split(read.rows, lambda row: list(row.ids[: row.prompt]), config.eval_share, seed=config.seed)
+    if config.eval_data is not None:
+        held = _encoded(config.eval_data, encoder, longest).rows
+    if config.eval_share and not held:
+        raise InputError(f"eval_share {config.eval_share:g} of {len(read.rows)} rows holds none out: raise it")
+    return SftTask(train, held, too_long=read.too_long)
+
+
+def _encoded(source: str, encoder: Encoder, longest: int) -> Loaded:
+    rows = [encoder.encode(row) for row in read_rows(source)]
+    fit = [row for row in rows if len(row.ids) <= longest]
+    if not fit:
+        raise InputError(f"every row of {source!r} is longer than {longest} tokens (max_length, the model's context)")
+    return Loaded(rows=fit, too_long=len(rows) - len(fit))

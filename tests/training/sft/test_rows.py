@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from assay.core.errors import InputError
+from assay.core.types import Message
+from assay.training.sft.rows import SftRow, read_row, read_rows
+
+USER = {"role": "user", "content": "q"}
+REPLY = {"role": "assistant", "content": "a"}
+TURN = Message(role="user", content="q")
+
+
+@pytest.mark.parametrize(
+    ("row", "prompt"),
+    [
+        ({"messages": [USER, REPLY]}, (TURN,)),
+        ({"messages": [USER], "completion": "a"}, (TURN,)),
+        ({"prompt": "q", "completion": "a", "kind": "toy"}, "q"),
+        ({"prompt": [USER], "completion": [REPLY]}, (TURN,)),
+    ],
+)
+def test_all_forms_are_one_row(row: dict[str, Any], prompt: Any) -> None:
+    assert read_row(row | {"weight": 2}, "f, line 1") == SftRow(
+        prompt=prompt, completion="a", weight=2.0, where="f, line 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"text": "q"}, "needs 'messages', or 'prompt' and 'completion'; there are text"),
+        ({"prompt": "q"}, "needs a 'completion'"),
+        ({"messages": [USER]}, "must be the assistant's"),
+        ({"messages": [REPLY]}, "must be the assistant's"),
+        ({"prompt": "q", "completion": " "}, "no token to learn from"),
+        ({"prompt": "q", "completion": 3}, "one turn of the assistant"),
+        ({"prompt": [{"role": "user"}], "completion": "a"}, "needs a role and a text"),
+        ({"prompt": "q", "completion": "a", "weight": 0}, "positive number, not 0"),
+    ],
+)
+def test_unfit_rows_are_refused_by_their_line(row: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=f"f, line 3.*{said}"):
+        read_row(row, "f, line 3")
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps({"prompt": "q", "completion": "a"}) + "\n{\n")
+    with pytest.raises(InputError, match="line 2: broken JSON"):
+        list(read_rows(str(file)))
