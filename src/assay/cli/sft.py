@@ -11,7 +11,7 @@ from assay.training.sft.config import SftConfig
 
 
 class SftFlags(SftConfig):
-    """Fine-tune a model on given completions: packed, LoRA or all weights, one device or many; goes on after a kill."""
+    """Fine-tune a model on given completions: LoRA or all weights, one device or many; goes on after a kill."""
 
     recipe: Annotated[Path | None, typer.Option("--config", "-c")] = None
     """TOML file with flags by name, or a run's config.json; those of the command line win."""

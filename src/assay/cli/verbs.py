@@ -76,7 +76,7 @@ VERBS: dict[str, Verb] = {
     "sft": Verb(
         "sft:SftFlags",
         "fitting:sft_run",
-        "Fine-tune a model on given completions: packed, LoRA or all weights, one device or many; goes on after a kill.",
+        "Fine-tune a model on given completions: LoRA or all weights, one device or many; goes on after a kill.",
         recipe="recipe",
     ),
     "rm": Verb(

@@ -15,9 +15,7 @@ from assay.core.errors import InputError, OutputError
 CONFIG = "config.json"
 
 
-def begin_folder(
-    path: Path, told: Mapping[str, Any], *, may_change: Collection[str], begun: bool
-) -> Mapping[str, Any]:
+def begin_folder(path: Path, told: Mapping[str, Any], *, may_change: Collection[str], begun: bool) -> Mapping[str, Any]:
     """Write the settings to ``path``; returns those that the run had before, which are ``told`` for a new one.
 
     Args:
