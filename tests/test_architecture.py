@@ -24,6 +24,7 @@ LEVELS: tuple[tuple[str, ...], ...] = (
     ("scoring",),
     ("service", "training"),
     ("rl", "bench"),
+    ("spct",),
     ("report",),
     ("cli",),
 )

@@ -85,6 +85,12 @@ VERBS: dict[str, Verb] = {
         "Train a reward model with one logit (Bradley-Terry, PairRM, CLoud, meta RM); goes on after a kill.",
         recipe="recipe",
     ),
+    "rft": Verb(
+        "rft:RftFlags",
+        "rft_run:build_rft",
+        "Sample a judge on ITEMS with gold, keep the samples that are right, and write rows for assay sft.",
+        panels="RFT_PANELS",
+    ),
     "bench": Verb(
         "bench:bench",
         "",

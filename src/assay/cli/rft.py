@@ -1,0 +1,40 @@
+"""``assay rft``: rejection-sampled data to fine-tune a judge on. The flags; ``rft_run`` does the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+from pydantic import BaseModel, Field
+
+from assay.spct.plan import RftPlan
+
+from .asking import AskingFlags
+from .declare import JsonObject
+
+RFT_PANELS: dict[type[BaseModel], str] = {RftPlan: "What is kept"}
+"""Headings of the help."""
+
+
+class RftFlags(AskingFlags, RftPlan):
+    """Sample a judge on ITEMS with gold, keep the samples that are right, and write rows for assay sft."""
+
+    items: Annotated[tuple[str, ...], typer.Argument()] = ()
+    """Files or hub datasets with gold, or published preference sets by name (helpsteer2, name=FILE)."""
+    out: Annotated[Path, typer.Option("--out", "-o")] = Path("rft")
+    """Folder: recorded samples, sft.jsonl, report.json, report.md; an unfinished build is gone on with."""
+    format: Literal["jsonl", "parquet"] = "jsonl"
+    """Of the rows: sft.jsonl or sft.parquet."""
+    general: str | None = None
+    """File of general instructions to mix in at --ratio: with answers, or prompts that the model answers."""
+    general_model: str | None = None
+    """Model that answers them, where it is not --model: the base model that is to be trained."""
+    general_sampling: JsonObject = Field(default_factory=lambda: {"temperature": 0.7})
+    """JSON: how they are answered; what it does not say is as in --sampling."""
+    limit: int | None = Field(default=None, ge=1)
+    """Only the first so many items of each source."""
+    reask: int = Field(default=0, ge=0)
+    """How often a text without a verdict is asked again; 0 leaves it what it is, a rejected sample."""
+    seed: int = Field(default=0, ge=0)
+    """Another seed draws other samples, orders and general rows."""

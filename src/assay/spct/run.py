@@ -1,0 +1,145 @@
+"""A build as jobs over result files that resume, and its files. The thin shell around ``build``.
+
+Files of the folder: ``samples.parquet`` and ``single.parquet`` (samples without a hint), the same with ``.hinted``,
+``general.parquet`` (answers); then ``sft.jsonl`` or ``sft.parquet``, and ``report.json``. Result files are read by
+``assay judge --replay`` and by ``assay rm`` as any other. Nothing in the last two tells when or how often it was run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from assay.core.types import Item
+from assay.data import ResultRow, read_results, write_jsonl
+from assay.judges.base import Judge
+from assay.scoring.job import Job
+from assay.scoring.journal import seal
+from assay.voting.plan import VotePlan
+
+from .answers import Answerer
+from .build import Built, Votes, by_subject, collect, hinted_judge, to_hint
+from .general import General, GeneralRow, mixed, wanted_rows
+from .hinted import HintedJudge
+from .plan import RftPlan
+from .rows import COLUMNS
+from .tally import GeneralCounts, RftReport
+from .work import Sorted, Work
+
+Format = Literal["jsonl", "parquet"]
+Stage = Literal["samples", "hinted", "general"]
+
+REPORT_JSON, REPORT_MD = "report.json", "report.md"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where the build is, and how the judge is asked."""
+
+    folder: Path
+    plan: RftPlan
+    chinese: bool = False
+    concurrency: int = 32
+    deadline_s: float = 300.0
+    fresh: bool = False
+    retry_failed: bool = False
+
+    def file(self, work: Work, stage: Stage) -> Path:
+        return self.folder / (f"{work.name}.parquet" if stage == "samples" else f"{work.name}.{stage}.parquet")
+
+    @property
+    def answers(self) -> Path:
+        return self.folder / "general.parquet"
+
+    def hinter(self, work: Work) -> HintedJudge:
+        return hinted_judge(work.judge, self.plan, chinese=self.chinese)
+
+
+def jobs(found: Sorted, general: General | None, how: Settings) -> Iterator[tuple[Stage, Job]]:
+    """What is to be sampled. Each job is made when the one before has ended, out of what that recorded."""
+    for work in found.works:
+        votes = VotePlan(k=how.plan.n, min_valid=1)
+        yield "samples", _job(how, how.file(work, "samples"), work.judge, work.items, votes)
+    for work in found.works if how.plan.hint else ():
+        items = to_hint(work, _votes(how.file(work, "samples"), work), how.plan)
+        if items:
+            yield "hinted", _job(how, how.file(work, "hinted"), how.hinter(work), items, VotePlan(k=1))
+    if general is not None:
+        drawn = general.drawn(how.plan.ratio, len(_judged(found, how).rows), how.plan.seed)
+        asked = tuple(row.item for row in drawn if row.completion is None)
+        if asked:
+            yield "general", _job(how, how.answers, Answerer(), asked, None)
+
+
+def build(found: Sorted, general: General | None, how: Settings) -> tuple[list[dict[str, Any]], RftReport]:
+    """The rows and the report of what is recorded so far."""
+    built = _judged(found, how)
+    rows, counts = built.rows, None
+    if general is not None:
+        drawn = general.drawn(how.plan.ratio, len(rows), how.plan.seed)
+        more, counts = _mixed(drawn, general, wanted_rows(how.plan.ratio, len(rows)), how)
+        rows = rows + more
+    models = dict.fromkeys(f"{row['model']} {row['weight_version']}".strip() for row in rows if row["model"])
+    report = RftReport(
+        plan=how.plan,
+        judges=tuple(work.judge.identity for work in found.works),
+        models=tuple(models),
+        total=built.total,
+        by_source=dict(sorted(built.by_source.items())),
+        by_kind=dict(sorted(built.by_kind.items())),
+        skipped={one.item_id: one.reason for one in found.skipped},
+        general=counts,
+    )
+    return rows, report
+
+
+def write_rows(rows: list[dict[str, Any]], folder: Path, form: Format) -> Path:
+    """The rows as a file, whole or not at all. Raises OutputError."""
+    path = folder / f"sft.{form}"
+    if form == "jsonl":
+        write_jsonl(path, rows)
+    else:
+        seal(rows, path, {"assay_sft": 1}, COLUMNS)
+    return path
+
+
+def _job(how: Settings, out: Path, judge: Judge, items: tuple[Item, ...], plan: VotePlan | None) -> Job:
+    return Job(
+        judge=judge,
+        items=items,
+        out=out,
+        seed=how.plan.seed,
+        concurrency=how.concurrency,
+        deadline_s=how.deadline_s,
+        fresh=how.fresh,
+        retry_failed=how.retry_failed,
+        plan=plan,
+    )
+
+
+def _judged(found: Sorted, how: Settings) -> Built:
+    built = Built()
+    for work in found.works:
+        samples = _votes(how.file(work, "samples"), work)
+        hinted = _votes(how.file(work, "hinted"), work) if how.plan.hint else {}
+        collect(work, how.plan, samples, hinted, how.hinter(work), built)
+    return built
+
+
+def _votes(path: Path, work: Work) -> Votes:
+    """The recorded samples of the work's items; a file may hold those of others beside them."""
+    mine = {item.id for item in work.items}
+    return by_subject(row for row in _recorded(path) if row.item_id in mine)
+
+
+def _recorded(path: Path) -> list[ResultRow]:
+    return read_results(path) if path.exists() else []
+
+
+def _mixed(
+    drawn: tuple[GeneralRow, ...], general: General, wanted: int, how: Settings
+) -> tuple[list[dict[str, Any]], GeneralCounts]:
+    answers = {row.item_id: row for row in _recorded(how.answers)}
+    return mixed(drawn, answers, general, wanted)
