@@ -73,9 +73,7 @@ def _asking(flags: RftFlags) -> JudgeFlags:
     if flags.mode != "1-10":
         raise InputError("--mode '0-1' is taken by itself for single candidates: leave it out")
     if flags.engine == "service":
-        raise InputError(
-            "--engine 'service' judges by its own prompts, without a hint: name its engine (openai)"
-        )
+        raise InputError("--engine 'service' judges by its own prompts, without a hint: name its engine (openai)")
     return JudgeFlags(**{name: value for name, value in flags if name in JudgeFlags.model_fields and name != "out"})
 
 
