@@ -61,7 +61,16 @@ class Aggregate:
     """Subsets that count and are not official ones, of a benchmark that has official ones."""
 
 
-def gather(benchmark: Benchmark, judged: Iterable[Judged], policy: Policy) -> Gathered:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeasuredCases:
+    """Every case that is measured, and the ids of those that are not."""
+
+    measured: tuple[Measured, ...]
+    excluded: tuple[str, ...]
+    incomplete: tuple[str, ...]
+
+
+def measured_cases(benchmark: Benchmark, judged: Iterable[Judged], policy: Policy) -> MeasuredCases:
     """Put the units of each case together and measure it.
 
     Raises:
@@ -73,10 +82,10 @@ def gather(benchmark: Benchmark, judged: Iterable[Judged], policy: Policy) -> Ga
         if one.unit.item.id in group:
             raise InputError(f"unit {one.unit.item.id!r} is answered twice: one answer a unit can be counted")
         group[one.unit.item.id] = one
-    measured: dict[str, list[Measured]] = defaultdict(list)
+    measured: list[Measured] = []
     excluded: list[str] = []
     incomplete: list[str] = []
-    for (subset, case), group in groups.items():
+    for (_, case), group in groups.items():
         # Sorted, so that the order in which answers came in changes nothing.
         several = [group[name] for name in sorted(group)]
         if len(several) < several[0].unit.units_of_case:
@@ -86,9 +95,20 @@ def gather(benchmark: Benchmark, judged: Iterable[Judged], policy: Policy) -> Ga
         if found is None:
             excluded.append(case)
         else:
-            measured[subset].append(found)
-    cases = {subset: Cases.of(found) for subset, found in sorted(measured.items())}
-    return Gathered(cases=cases, excluded=tuple(sorted(excluded)), incomplete=tuple(sorted(incomplete)))
+            measured.append(found)
+    return MeasuredCases(
+        measured=tuple(measured), excluded=tuple(sorted(excluded)), incomplete=tuple(sorted(incomplete))
+    )
+
+
+def gather(benchmark: Benchmark, judged: Iterable[Judged], policy: Policy) -> Gathered:
+    """The measured cases of each subset. Raises InputError as ``measured_cases``."""
+    found = measured_cases(benchmark, judged, policy)
+    by_subset: dict[str, list[Measured]] = defaultdict(list)
+    for one in found.measured:
+        by_subset[one.subset].append(one)
+    cases = {subset: Cases.of(own) for subset, own in sorted(by_subset.items())}
+    return Gathered(cases=cases, excluded=found.excluded, incomplete=found.incomplete)
 
 
 def aggregate(

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from assay.core.config import Config
 
+from .bench_run import RUN_PANELS, BenchListFlags, BenchRunFlags
 from .declare import verb
 
 
@@ -47,5 +48,7 @@ bench = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+bench.command("run")(verb(BenchRunFlags, "bench_running:bench_run", RUN_PANELS))
+bench.command("list")(verb(BenchListFlags, "bench_listing:bench_list"))
 bench.command("check-table")(verb(CheckTableFlags, "benching:check_table"))
 bench.command("triage")(verb(TriageFlags, "triaging:triage"))

@@ -17,7 +17,7 @@ from assay.report.summary import summarise
 from assay.report.tables import print_summary
 
 from .declare import checked
-from .judge import JudgeFlags
+from .judge import CostFlags, JudgeFlags
 
 console = Console()
 
@@ -29,7 +29,7 @@ def say(text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def rates_of(flags: JudgeFlags) -> Rates:
+def rates_of(flags: CostFlags) -> Rates:
     """What ``--price`` and ``--active-parameters`` say."""
     price = None if flags.price is None else checked(Price, **flags.price)
     return Rates(price=price, parameters=flags.active_parameters)

@@ -12,11 +12,9 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from assay.core.files import write_whole
-
 from .charts import Part, stacked_bar
 from .curves import COLOURS, Panel, panels, picture, svg
-from .page import allow, fill, part, write_page
+from .page import allow, fill, part, write_page, write_whole
 from .training import (
     Change,
     Examples,

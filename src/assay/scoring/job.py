@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.core.types import Item
+from assay.data import ResultRow
 from assay.judges.base import Judge
 from assay.voting.plan import VotePlan
 from assay.voting.spoken import plan_to_json
@@ -35,6 +36,8 @@ class Job:
     retry_failed: bool = False
     plan: VotePlan | None = None
     """How each judgment is voted on; None = one plain vote."""
+    kept: Callable[[ResultRow], ResultRow] | None = None
+    """What is written of a row, where not all of it may be (text that must not appear in the open)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,7 +96,7 @@ async def _judge(job: Job, backend: Judging, progress: Progress, result: JobResu
 
     def keep(judgment: Judgment) -> None:
         for row in vote_rows(judgment, base_seed=job.seed):
-            file.append(row)
+            file.append(row if job.kept is None else job.kept(row))
         result.judged += 1
         progress.on_judgment(judgment)
 

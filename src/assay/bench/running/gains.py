@@ -1,0 +1,115 @@
+"""Several series over the same cases, resampled together: the interval of each, and of what it gains over another.
+
+One draw of cases hits all series, so that a gain's interval does not hold the spread of the cases themselves.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from assay.core.seeds import derive_seed
+
+from ..aggregate import Interval
+from ..benchmark import Benchmark
+from ..measure import Cases, Measured
+
+_LOW, _HIGH = 2.5, 97.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """How much higher one score is than another, in points. ``interval``: None without draws, or without a case."""
+
+    over: str
+    value: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """The scores of all series over their common cases, and every draw of them; NaN where there is no score.
+
+    ``draws``: series -> (draws,).
+    """
+
+    scores: Mapping[str, float | None]
+    draws: Mapping[str, Sequence[float]]
+    left_out: int
+    """Cases that not all series have."""
+
+    def interval(self, name: str) -> Interval | None:
+        """The middle 95 % of a series' draws."""
+        return _interval(np.array(self.draws[name]))
+
+    def gain(self, name: str, over: str) -> Gain | None:
+        """What a series gains over another."""
+        value, base = self.scores[name], self.scores[over]
+        if value is None or base is None:
+            return None
+        draws = np.array(self.draws[name]) - np.array(self.draws[over])
+        return Gain(over=over, value=value - base, interval=_interval(draws))
+
+
+def compare(benchmark: Benchmark, measured: Mapping[str, Sequence[Measured]], *, draws: int, seed: int = 0) -> Compared:
+    """Series by name, each with its measured cases, over the cases that all of them have.
+
+    Two runs can be compared as well: call them by two names.
+    """
+    tables = {name: {(one.subset, one.case): one for one in cases} for name, cases in measured.items()}
+    common = set.intersection(*(set(table) for table in tables.values())) if tables else set[tuple[str, str]]()
+    left_out = len(set[tuple[str, str]]().union(*tables.values()) - common)
+    joint = _joint(tables, sorted(common))
+    scores = {name: _score(benchmark, joint, name) for name in tables}
+    drawn: dict[str, list[float]] = {name: [] for name in tables}
+    for resampled in _resampled(benchmark, joint, draws, seed):
+        for name in tables:
+            value = _score(benchmark, resampled, name)
+            drawn[name].append(np.nan if value is None else value)
+    return Compared(scores=scores, draws=drawn, left_out=left_out)
+
+
+def _joint(
+    tables: Mapping[str, Mapping[tuple[str, str], Measured]], keys: Sequence[tuple[str, str]]
+) -> dict[str, Cases]:
+    """Cases by subset whose components are those of all series: ``<series>\\n<component>``."""
+    by_subset: dict[str, list[Measured]] = defaultdict(list)
+    for subset, case in keys:
+        values = {
+            f"{name}\n{component}": value
+            for name, table in tables.items()
+            for component, value in table[subset, case].values.items()
+        }
+        by_subset[subset].append(Measured(case=case, subset=subset, values=values))
+    return {subset: Cases.of(found) for subset, found in by_subset.items()}
+
+
+def _resampled(benchmark: Benchmark, joint: Mapping[str, Cases], draws: int, seed: int) -> Iterator[dict[str, Cases]]:
+    generators = {
+        subset: np.random.default_rng(derive_seed(subset, benchmark.name, 0, "paired", base=seed)) for subset in joint
+    }
+    for _ in range(draws):
+        yield {subset: cases.resampled(generators[subset]) for subset, cases in joint.items()}
+
+
+def _score(benchmark: Benchmark, joint: Mapping[str, Cases], name: str) -> float | None:
+    if not joint:
+        return None
+    return benchmark.combine({subset: _only(cases, name) for subset, cases in joint.items()}).value
+
+
+def _only(cases: Cases, name: str) -> Cases:
+    prefix = f"{name}\n"
+    columns = {key.removeprefix(prefix): column for key, column in cases.columns.items() if key.startswith(prefix)}
+    return Cases(columns=columns, weights=cases.weights)
+
+
+def _interval(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Interval | None:
+    there = values[~np.isnan(values)]
+    if not len(there):
+        return None
+    low, high = np.percentile(there, (_LOW, _HIGH))
+    return Interval(low=float(low), high=float(high))

@@ -1,0 +1,79 @@
+"""``assay bench run`` and ``assay bench list``: the flags; ``bench_running`` and ``bench_listing`` do the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from pydantic import BaseModel, Field
+
+from assay.bench.running.passes import RunPlan
+from assay.core.config import Config
+
+from .asking import AskingFlags
+from .declare import JsonObject
+from .judge import CostFlags
+
+
+class WhoFlags(Config):
+    """Who answers, where it is no judge with an engine."""
+
+    reward: str | None = None
+    """Instead of a judge: a scalar reward model (one logit), by its model."""
+    reward_options: JsonObject = Field(default_factory=dict)
+    """JSON: more options of the reward model, e.g. {"kind": "vllm", "base_url": "http://host:8000"}; without a kind it
+    is embedded."""
+    table: tuple[str, ...] = ()
+    """Instead of a judge: a table of scores or decisions, one row an item (CSV, JSONL, Parquet); NAME=FILE of several
+    benchmarks."""
+    scalar: Annotated[bool, typer.Option("--scalar")] = False
+    """The scores of --table are those of a scalar reward model, whose ties some benchmarks count differently."""
+    meta: str | None = None
+    """Meta RM that chooses the votes that count: a model with one logit; with --engine service, its name there."""
+    meta_options: JsonObject = Field(default_factory=dict)
+    """JSON: more options of the meta RM; without a kind it is embedded."""
+
+
+class DataFlags(Config):
+    """Where the records come from."""
+
+    data: tuple[str, ...] = ()
+    """File, folder or zip in the official format, or hub:owner/name@revision:split; NAME=PATH of several benchmarks.
+    Without it, or as hub, the benchmark's own datasets on the hub, at the pinned revision."""
+    revision: str | None = None
+    """Revision of the hub datasets, instead of the pinned one."""
+    password: str | None = None
+    """Of the zip, instead of the one that its authors publish."""
+
+
+RUN_PANELS: dict[type[BaseModel], str] = {
+    DataFlags: "Data",
+    WhoFlags: "Who answers",
+    RunPlan: "How much, and how it counts",
+    CostFlags: "Cost",
+}
+"""Headings of the help."""
+
+
+class BenchRunFlags(CostFlags, RunPlan, WhoFlags, DataFlags, AskingFlags):
+    """Measure a judge on benchmarks: the official score first, with intervals and what stands beside it."""
+
+    names: Annotated[tuple[str, ...], typer.Argument()] = ()
+    """Benchmarks (assay bench list)."""
+    out: Annotated[Path, typer.Option("--out", "-o")] = Path("bench-run")
+    """Folder of the run; an unfinished run is gone on with."""
+    judge: str | None = None
+    """verifier, pointwise (unless said), pairwise, tokenprob, rubric, math, the path of a judge's TOML file, or a
+    script of known quality: scripted:perfect, scripted:inverted, scripted:constant, scripted:first."""
+    reask: int = Field(default=0, ge=0)
+    """How often a text without a verdict is asked again; a benchmark counts it as it is unless said."""
+
+
+class BenchListFlags(Config):
+    """List the benchmarks: where they come from, what is counted, under which licence."""
+
+    name: Annotated[str | None, typer.Argument()] = None
+    """Only this one, with all that is known about it."""
+    as_json: Annotated[bool, typer.Option("--json")] = False
+    """Print a JSON list, and nothing else."""
