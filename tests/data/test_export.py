@@ -79,5 +79,6 @@ def test_write_jsonl(tmp_path):
 
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "file").touch()
     with pytest.raises(OutputError, match="cannot write"):
-        write_jsonl(tmp_path / "no folder" / "x.jsonl", [])
+        write_jsonl(tmp_path / "file" / "x.jsonl", [])

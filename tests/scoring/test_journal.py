@@ -79,7 +79,7 @@ def test_sealing_keeps_every_field_and_half_an_emoji(tmp_path: Path) -> None:
     assert read_header(path) == {"run": 1}
     assert [r["texts"] for r in rows] == [["\\ud83d x"], ["判断"]]
     assert rows[1] == given[1]
-    assert not list(tmp_path.glob("*.part"))
+    assert not list(tmp_path.glob("*.partial"))
 
 
 def test_a_full_disk_is_an_output_error_and_keeps_what_was_written(
@@ -88,7 +88,7 @@ def test_a_full_disk_is_an_output_error_and_keeps_what_was_written(
     journal = open_journal(tmp_path / "run.journal")
     journal.append(row("kept"))
     journal.flush()
-    monkeypatch.setattr("assay.scoring.journal.os.write", full_disk)
+    monkeypatch.setattr("assay.core.files.os.write", full_disk)
     journal.append(row("lost"))
     with pytest.raises(OutputError, match="No space left on device"):
         journal.flush()
@@ -117,7 +117,7 @@ def test_a_recorder_seals_files_of_bounded_size(tmp_path: Path) -> None:
 
 def test_a_recorder_on_a_full_disk_counts_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder(tmp_path)
-    monkeypatch.setattr("assay.scoring.journal.os.write", full_disk)
+    monkeypatch.setattr("assay.core.files.os.write", full_disk)
     recorder.append_generation(row("a"))
     while recorder.error is None:
         recorder.append_generation(row("b"))

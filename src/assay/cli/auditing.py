@@ -16,13 +16,13 @@ from assay.bench.audit.run import CARD_HTML, CARD_JSON, CARD_MD, Name, Settings,
 from assay.bench.audit.sources import AuditItems, audit_items
 from assay.core import log
 from assay.core.errors import InputError
+from assay.core.files import write_whole
 from assay.core.types import Item
 from assay.data import FieldMap, ResultRow, read_results
 from assay.judges import Judge
 from assay.judges.parts import takes
 from assay.report.audit_page import write_audit_page
 from assay.report.audit_text import markdown, print_card
-from assay.report.page import write_whole
 from assay.scoring.job import Job, JobResult, run_job
 
 from .audit import AuditFlags
@@ -128,6 +128,6 @@ def _rows(path: Path, items: Sequence[Item]) -> list[ResultRow]:
 
 
 def _write(folder: Path, card: Card) -> None:
-    write_whole(folder / CARD_JSON, (card.model_dump_json(indent=2) + "\n").encode("utf-8", "backslashreplace"))
-    write_whole(folder / CARD_MD, markdown(card).encode("utf-8", "backslashreplace"))
+    write_whole(folder / CARD_JSON, card.model_dump_json(indent=2) + "\n")
+    write_whole(folder / CARD_MD, markdown(card))
     write_audit_page(folder / CARD_HTML, card)

@@ -6,13 +6,13 @@ A failure gives no row, and neither do scores that are all equal. Both are count
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import InputError, OutputError
+from assay.core.errors import InputError
+from assay.core.files import whole
 from assay.core.types import Item
 
 from .canonical import item_to_row
@@ -80,24 +80,19 @@ EXPORTS = {"best": best_of_n, "pairs": pairs}
 
 
 def write_jsonl(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows as JSONL, all or nothing, and return how many. A lone surrogate is written as its JSON escape.
+    """Write rows as JSONL, all or nothing, and return how many; the folder is made.
+
+    A lone surrogate is written as its JSON escape.
 
     Raises:
         OutputError: the file cannot be written.
     """
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.partial")
     written = 0
-    try:
-        with partial.open("wb") as file:
-            for row in rows:
-                line = json.dumps(row, ensure_ascii=False, allow_nan=False)
-                file.write(line.encode("utf-8", "backslashreplace") + b"\n")
-                written += 1
-        os.replace(partial, target)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise OutputError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
+    with whole(Path(path)) as partial, partial.open("wb") as file:
+        for row in rows:
+            line = json.dumps(row, ensure_ascii=False, allow_nan=False)
+            file.write(line.encode("utf-8", "backslashreplace") + b"\n")
+            written += 1
     return written
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import InputError, OutputError
+from assay.core.errors import InputError
+from assay.core.files import whole
 
 BATCH = 4096
 """Rows in a batch, and so many are looked at for the schema."""
 
 
 def write_parquet(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
-    """Write rows, and return how many. A key that a row lacks is null in it.
+    """Write rows, and return how many; the folder is made. A key that a row lacks is null in it.
 
     Raises:
         InputError: there are no rows, or a later row has a key or a type that none of the first batch had.
@@ -33,23 +33,17 @@ def write_parquet(path: str | Path, rows: Iterable[Mapping[str, Any]]) -> int:
     keys = dict.fromkeys(key for row in first for key in row)
     columns = {key: pa.array([row.get(key) for row in first]) for key in keys}
     schema = pa.schema([(key, column.type) for key, column in columns.items()])
-    partial = target.with_name(f"{target.name}.partial")
     written = 0
     try:
-        with pq.ParquetWriter(partial, schema, compression="zstd") as writer:
+        with whole(target) as partial, pq.ParquetWriter(partial, schema, compression="zstd") as writer:
             for batch in chain([first], batches):
                 unknown = {key for row in batch for key in row} - set(keys)
                 if unknown:
                     raise InputError(f"no row of the first {BATCH} has the keys {sorted(unknown)}; write JSONL instead")
                 writer.write_table(pa.Table.from_pylist(batch, schema=schema))
                 written += len(batch)
-        os.replace(partial, target)
     except pa.ArrowException as error:
         raise InputError(f"a row does not fit those of the first {BATCH} ({error}); write JSONL instead") from error
-    except OSError as error:
-        raise OutputError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
-    finally:
-        partial.unlink(missing_ok=True)
     return written
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
-from assay.core.errors import InputError, OutputError
+from assay.core.errors import InputError
+from assay.core.files import write_whole
 from assay.placement import Kind, Plan, Prediction, Span
 
 from .picture import LETTER, Box, Label, Picture
@@ -63,11 +64,7 @@ def write_gantt(path: Path, plan: Plan) -> None:
         data = _page(plan, plan.prediction, picture).encode()
     else:
         raise InputError(f"--gantt {str(path)!r}: the name must end in .html, .svg or .png")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    except OSError as error:
-        raise OutputError(f"cannot write the picture {str(path)!r}: {error.strerror or error}") from error
+    write_whole(path, data, what="the picture")
 
 
 def headline(plan: Plan, prediction: Prediction) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import hashlib
-import os
 import re
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from assay.core.errors import OutputError
+from assay.core.files import write_whole
 
 
 def write_page(path: str | Path, page: str) -> None:
@@ -20,26 +18,8 @@ def write_page(path: str | Path, page: str) -> None:
     Raises:
         OutputError: the file cannot be written.
     """
-    # A lone surrogate has no UTF-8; its escape is right in JSON, and harmless elsewhere.
-    write_whole(path, page.encode("utf-8", "backslashreplace"))
-
-
-def write_whole(path: str | Path, data: bytes) -> None:
-    """Write a file of a report, whole or not at all; its folder is made.
-
-    Raises:
-        OutputError: the file cannot be written.
-    """
-    target = Path(path)
-    partial = target.with_name(f"{target.name}.partial")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(data)
-        os.replace(partial, target)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise OutputError(f"cannot write the report {str(target)!r}: {error.strerror or error}") from error
+    # The escape of a lone surrogate is right in JSON, and harmless elsewhere.
+    write_whole(Path(path), page, what="the report")
 
 
 def fill(template: str, parts: Mapping[str, str]) -> str:

@@ -12,9 +12,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from assay.core.files import write_whole
+
 from .charts import Part, stacked_bar
 from .curves import COLOURS, Panel, panels, picture, svg
-from .page import allow, fill, part, write_page, write_whole
+from .page import allow, fill, part, write_page
 from .training import (
     Change,
     Examples,

@@ -50,7 +50,7 @@ class RunConfig(Config):
     run_dir: Path = Path("runs/train")
     """Folder of the run: config, plan, metrics, samples, checkpoints, report."""
     cluster: str | None = None
-    """Nodes x GPUs x card, such as 1x2xH200; without it what this machine has."""
+    """Nodes x GPUs x card, such as 1x2xH200; needed where --resource places roles."""
     ray: bool = False
     """Run the roles as Ray actors in one placement group."""
     ray_address: str | None = None

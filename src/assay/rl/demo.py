@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from pydantic import Field
 
 from assay.core.config import Config
-from assay.core.errors import OutputError
+from assay.core.files import write_whole
 from assay.core.seeds import digest
 from assay.data.demo import sorting
 
@@ -57,13 +57,9 @@ class DemoTraining(Config):
 
 def write_task(folder: Path) -> None:
     """Write prompts and labels of both sides of the split as JSONL. Raises OutputError."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, held in ((TRAIN_FILE, False), (HELD_FILE, True)):
-            rows = ({"prompt": sorting.prompt(q), "label": sorting.answer(q)} for q in sorting.questions(held=held))
-            (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    except OSError as error:
-        raise OutputError(f"cannot write the demo's task to {str(folder)!r}: {error.strerror or error}") from error
+    for name, held in ((TRAIN_FILE, False), (HELD_FILE, True)):
+        rows = ({"prompt": sorting.prompt(q), "label": sorting.answer(q)} for q in sorting.questions(held=held))
+        write_whole(folder / name, "".join(json.dumps(row) + "\n" for row in rows), what="the demo's task")
 
 
 def warm_pairs(config: DemoTraining) -> Iterator[list[tuple[str, str]]]:

@@ -8,9 +8,7 @@ go: after a kill nothing is doubled and nothing lost. What local judges said in 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,8 +20,9 @@ from pydantic import Field
 
 from assay.core.config import Config
 from assay.core.errors import OutputError
+from assay.core.files import PARTIAL, whole
 from assay.core.types import Failure
-from assay.training.folders import sync
+from assay.tracking.lines import FIX
 
 from .advantages.group import GroupAdvantages
 from .sample import Group, Sample
@@ -33,7 +32,6 @@ FOLDER = "samples"
 FILTERED = "filtered"
 """``left_out`` of the answers of groups that the dynamic filter dropped."""
 _FILE = re.compile(r"step-(\d+)\.parquet")
-_PARTIAL = ".partial"
 
 COLUMNS = pa.schema(
     [
@@ -112,7 +110,7 @@ def remove_samples(folder: Path, step: int) -> None:
         OutputError: a file cannot be removed.
     """
     try:
-        for path in (*(path for path, number in sample_files(folder) if number >= step), *folder.glob(f"*{_PARTIAL}")):
+        for path in (*(path for path, number in sample_files(folder) if number >= step), *folder.glob(f"*{PARTIAL}")):
             path.unlink()
     except OSError as error:
         raise OutputError(f"cannot remove old samples in {str(folder)!r}: {error.strerror or error}") from error
@@ -130,20 +128,8 @@ def write_samples(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
     Raises:
         OutputError: the disk is full or may not be written to.
     """
-    partial = path.with_name(f"{path.name}{_PARTIAL}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with whole(path, durable=True, what="the samples", fix=FIX) as partial:
         pq.write_table(pa.Table.from_pylist(list(rows), schema=COLUMNS), partial, compression="zstd")
-        sync(partial)
-        os.replace(partial, path)
-        sync(path.parent)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink(missing_ok=True)
-        raise OutputError(
-            f"cannot write the samples {str(path)!r}: {error.strerror or error}; checkpoints are untouched: "
-            "free some space and give the same command again, it goes on"
-        ) from error
 
 
 def step_rows(stepped: Stepped) -> Iterator[dict[str, Any]]:

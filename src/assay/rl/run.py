@@ -13,12 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.errors import InputError
+from assay.core.files import write_whole
 from assay.placement import Plan, dump_plan, parse_cluster, place
 from assay.tracking.config import TrackingConfig
 from assay.tracking.lines import BASELINE, MetricLines
 from assay.tracking.trackers import need
 from assay.training import folders
-from assay.training.run_folder import begin_folder, write_text
+from assay.training.run_folder import begin_folder
 
 from .config import TrainConfig
 from .monitor.config import MonitorConfig
@@ -85,7 +86,7 @@ async def train(
         need(name)
     config = prepared(config)
     if plan is not None:
-        write_text(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
+        write_whole(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
     from .assembly import assembled
 
     async with assembled(config, plan, tell) as run:

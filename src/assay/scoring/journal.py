@@ -20,9 +20,10 @@ from typing import Any, Generic, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.core.errors import OutputError
+from assay.core.files import cannot_write, whole, write_all
 
 T = TypeVar("T")
+_FIX = "what was written before is kept; free some space or choose another place, then run the same command again"
 _BATCH = 512
 _PAUSE_S = 0.02
 _ROWS_PER_BATCH = 250
@@ -50,7 +51,7 @@ class Journal(Generic[T]):
             if path.stat().st_size == 0:
                 self._file.write(_line(header))
         except OSError as error:
-            raise _cannot_write(path, error) from error
+            raise cannot_write(path, error, fix=_FIX) from error
         self._thread = threading.Thread(target=self._run, name=f"journal {path.name}", daemon=True)
         self._thread.start()
 
@@ -61,7 +62,7 @@ class Journal(Generic[T]):
     def check(self) -> None:
         """Raise OutputError if a write has failed."""
         if self.error is not None:
-            raise _cannot_write(self.path, self.error) from self.error
+            raise cannot_write(self.path, self.error, fix=_FIX) from self.error
 
     def flush(self) -> None:
         """Wait until everything appended so far is in the file."""
@@ -88,7 +89,7 @@ class Journal(Generic[T]):
                 time.sleep(_PAUSE_S)
             if batch and self.error is None:
                 try:
-                    _write_all(self._file.fileno(), b"".join(batch))
+                    write_all(self._file.fileno(), b"".join(batch))
                 except OSError as error:
                     self.error = error
             for event in events:
@@ -151,16 +152,8 @@ def load_writer(columns: pa.Schema) -> None:  # pyright: ignore[reportUnknownPar
 def seal(rows: Iterable[Mapping[str, Any]], path: Path, header: Mapping[str, Any], columns: pa.Schema) -> None:  # pyright: ignore[reportUnknownParameterType]
     """Write rows as one Parquet file, atomically; the header goes into its metadata. Raises OutputError."""
     schema = columns.with_metadata({b"assay": json.dumps(dict(header)).encode()})
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _write(rows, part, schema)
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise _cannot_write(path, error) from error
+    with whole(path, durable=True, fix=_FIX) as partial:
+        _write(rows, partial, schema)
 
 
 def read_header(path: Path) -> dict[str, Any] | None:
@@ -211,12 +204,6 @@ def _line(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
 def _mend_last_line(path: Path) -> None:
     """Cut off a last line that a kill left half written, so that the next row starts on a line of its own."""
     if not path.exists():
@@ -224,10 +211,3 @@ def _mend_last_line(path: Path) -> None:
     data = path.read_bytes()
     if data and not data.endswith(b"\n"):
         os.truncate(path, data.rfind(b"\n") + 1)
-
-
-def _cannot_write(path: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"cannot write {str(path)!r}: {error.strerror or error}. What was written before is kept; "
-        "free some space or choose another place, then run the same command again."
-    )

@@ -13,13 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import InputError, OutputError
+from assay.core.errors import InputError
+from assay.core.files import cannot_write, write_all, write_whole
 
 NAME = "metrics.jsonl"
 TOLD = "metrics.told"
 """The last step that ever had a line, written where lines are cut off: trackers were told it."""
 BASELINE = -1
 """The step of what was measured before the first one."""
+FIX = "checkpoints are untouched: free some space and give the same command again, it goes on"
+"""What to do where a record of a run cannot be written."""
 
 
 class MetricLines:
@@ -46,13 +49,9 @@ class MetricLines:
         """
         lines, told = read_lines(self.path) if self.path.exists() else [], self.told()
         kept = [line for line in lines if line["step"] < step]
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            if len(kept) < len(lines):
-                _replace(self.path.with_name(TOLD), str(told).encode())
-            _replace(self.path, b"".join(map(_encoded, kept)))
-        except OSError as error:
-            raise _cannot_write(self.path, error) from error
+        if len(kept) < len(lines):
+            write_whole(self.path.with_name(TOLD), str(told), durable=True, fix=FIX)
+        write_whole(self.path, b"".join(map(_encoded, kept)), durable=True, fix=FIX)
         return int(kept[-1]["step"]) if kept else None
 
     def write(self, step: int, metrics: Mapping[str, float]) -> None:
@@ -67,13 +66,13 @@ class MetricLines:
             with self.path.open("ab", buffering=0) as file:
                 before = file.tell()
                 try:
-                    _write_all(file.fileno(), line)
+                    write_all(file.fileno(), line)
                     os.fsync(file.fileno())
                 except OSError:
                     file.truncate(before)
                     raise
         except OSError as error:
-            raise _cannot_write(self.path, error) from error
+            raise cannot_write(self.path, error, fix=FIX) from error
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
@@ -105,25 +104,3 @@ def _encoded(line: Mapping[str, Any]) -> bytes:
     """JSON has no NaN and no infinities: they are null, and the names stay."""
     finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in line.items()}
     return json.dumps(finite, allow_nan=False).encode() + b"\n"
-
-
-def _replace(path: Path, data: bytes) -> None:
-    partial = path.with_name(f"{path.name}.partial")
-    with partial.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _cannot_write(path: Path, error: OSError) -> OutputError:
-    return OutputError(
-        f"cannot write {str(path)!r}: {error.strerror or error}; checkpoints are untouched: "
-        "free some space and give the same command again, it goes on"
-    )

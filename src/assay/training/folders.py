@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 from assay.core.errors import OutputError
+from assay.core.files import sync
 
 _NAME = re.compile(r"step-(\d{8,})(?:\.(\d+))?")
 _UNFINISHED = ".unfinished-"
@@ -112,15 +113,6 @@ def _leave(path: Path) -> None:
     """Renamed first: a removal that is cut short must not leave half a checkpoint under a whole one's name."""
     gone = path.rename(path.with_name(_LEAVING + path.name))
     shutil.rmtree(gone, ignore_errors=True)
-
-
-def sync(path: Path) -> None:
-    """Make a file, or the entries of a folder, survive a loss of power."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _free(root: Path) -> int:

@@ -54,7 +54,7 @@ class MicroBatch:
 
 
 class TokenModel(nn.Module):
-    """Wraps a transformers model that already uses packed attention (``policy.load_model``).
+    """Wraps a transformers model that already uses packed attention (``policy.packed``).
 
     The output layer runs inside this forward pass, so that FSDP has its weights gathered when they are used.
     """

@@ -10,7 +10,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import InputError, OutputError
+from assay.core.errors import InputError
+from assay.core.files import write_whole
 
 CONFIG = "config.json"
 
@@ -26,19 +27,8 @@ def begin_folder(path: Path, told: Mapping[str, Any], *, may_change: Collection[
         InputError: the folder holds another run. OutputError: it cannot be written.
     """
     before = _before(path, told, may_change) if begun and path.exists() else told
-    write_text(path, json.dumps(told, indent=1, sort_keys=True))
+    write_whole(path, json.dumps(told, indent=1, sort_keys=True))
     return before
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole, or leave the one that is there. Raises OutputError."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        part.write_text(text, "utf-8")
-        part.replace(path)
-    except OSError as error:
-        raise OutputError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
 
 
 def _before(path: Path, told: Mapping[str, Any], may_change: Collection[str]) -> Mapping[str, Any]:

@@ -9,14 +9,14 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import InputError, OutputError
+from assay.core.errors import InputError
+from assay.core.files import write_whole
 from assay.data import BadRecord, open_source
 
 from .cases import Case, Cases
@@ -78,13 +78,7 @@ def write_sheet(path: Path, drawn: Sequence[Case], cases: Cases) -> None:
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     else:
         raise InputError(f"{str(path)!r} must end in .csv or .jsonl")
-    partial = path.with_name(f"{path.name}.partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_bytes(text.encode("utf-8", "backslashreplace"))
-        os.replace(partial, path)
-    except OSError as error:
-        raise OutputError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+    write_whole(path, text)
 
 
 def is_sheet(path: str | Path) -> bool:
