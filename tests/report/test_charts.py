@@ -1,7 +1,7 @@
 import re
 
+from assay.core.intervals import Interval
 from assay.report.charts import Part, histogram, stacked_bar, whisker
-from assay.report.intervals import Interval
 
 
 def test_a_stacked_bar_gives_each_count_its_share():

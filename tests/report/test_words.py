@@ -2,8 +2,8 @@ import random
 
 import pytest
 
+from assay.core.intervals import Interval
 from assay.core.types import FailureKind
-from assay.report.intervals import Interval
 from assay.report.summary import summarise
 from assay.report.words import FAILURES, chance_note, duration, headline, number, percent, span
 

@@ -1,4 +1,4 @@
-"""Small statistics that tables need. Larger ones (bootstrap, significance) stand with the benchmarks."""
+"""Small statistics that tables need, as plain numbers; ``intervals`` has estimates with their limits."""
 
 from __future__ import annotations
 

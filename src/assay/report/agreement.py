@@ -11,10 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from assay.core.intervals import Interval, Rate, auc_interval, weighted_mean
 from assay.core.stats import auc
 from assay.data import ResultRow
-
-from .intervals import Interval, Rate, auc_interval, balanced_accuracy
 
 THRESHOLD = 0.5
 """A candidate with at least this score on a 0-1 scale is accepted."""
@@ -96,6 +95,12 @@ def accepting(pairs: Sequence[tuple[float, float]]) -> Accepting | None:
         balanced=balanced_accuracy(accepted, refused) if unit else None,
         auc=None if area is None else auc_interval(area, len(right), len(wrong)),
     )
+
+
+def balanced_accuracy(positive: Rate, negative: Rate) -> Interval | None:
+    """The mean of two rates; None when one of them has nothing to count."""
+    one, other = positive.interval, negative.interval
+    return None if one is None or other is None else weighted_mean([(one, 1), (other, 1)])
 
 
 def ranking(items: Sequence[Scored], incomplete: int = 0) -> Ranking | None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from assay.bench.audit.card import Card
 from assay.bench.audit.figure import Figure, Section, Table
+from assay.core.intervals import Interval
 
 from .audit_text import facts, over_of, span_of, value_of
 from .charts import whisker
-from .intervals import Interval
 from .page import allow, fill, part, write_page
 from .words import FAILURES, number
 
@@ -94,14 +94,15 @@ def _row(figure: Figure) -> str:
 
 def _whisker(figure: Figure) -> str:
     """On a line from 0 to 1, or from -1 to 1 for what can be below 0."""
-    if figure.value is None or figure.low is None or figure.high is None:
+    found = figure.interval
+    if found is None:
         return '<span class="none">no interval</span>'
     signed = figure.scale == "difference" or figure.blind == 0.0
 
     def at(value: float) -> float:
         return max(0.0, min(1.0, (value + 1) / 2 if signed else value))
 
-    interval = Interval(value=at(figure.value), low=at(figure.low), high=at(figure.high))
+    interval = Interval(value=at(found.value), low=at(found.low), high=at(found.high))
     said = f"{figure.name}: {value_of(figure)}, 95 % {span_of(figure)}"
     return whisker(interval, None if figure.blind is None else at(figure.blind), said)
 

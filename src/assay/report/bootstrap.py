@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from assay.core.errors import InputError
+from assay.core.intervals import Interval
 from assay.core.stats import percentile
 from assay.core.types import Outcome, Verdict
 from assay.judges.base import Judge
@@ -16,7 +17,6 @@ from assay.scoring.replay import Recording, resampled
 from assay.voting.plan import VotePlan
 
 from .agreement import Scored, accepting, ranking
-from .intervals import Interval
 
 _LOW, _HIGH = 2.5, 97.5
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from .intervals import Interval
+from assay.core.intervals import Interval
 
 BINS = 20
 

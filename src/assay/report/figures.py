@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from assay.core.intervals import Interval, Rate
+
 from .agreement import Accepting, Ranking
 from .cost import Cost
-from .intervals import Interval, Rate
 from .summary import JudgeSummary, Spread, Usage
 from .voting import Settled, Voting
 from .words import duration, number, percent, power, span

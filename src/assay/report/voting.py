@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.core.intervals import Rate
 from assay.core.seeds import digest
 from assay.core.types import Draw, Vote
 from assay.data import ResultRow
@@ -17,8 +18,6 @@ from assay.voting.bias import PlaceBias, bias_by_place
 from assay.voting.draws import tie_seed
 from assay.voting.plan import Ties
 from assay.voting.ties import best_of, choose
-
-from .intervals import Rate
 
 _PARTS = ("k", "orders", "reduce", "ties")
 

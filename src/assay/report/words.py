@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assay.core.intervals import Interval
+
 from .agreement import Accepting, Ranking
-from .intervals import Interval
 from .summary import Group, JudgeSummary
 
 WIDE = 0.15

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.bench.audit.kappa import alpha, bootstrap, kappa
+from assay.bench.audit.kappa import alpha, kappa
+from assay.core.intervals import bootstrap
 
 # The reliability data of Krippendorff (2011), section C and D: four observers, twelve units, gaps.
 OBSERVERS = (

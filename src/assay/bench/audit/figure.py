@@ -6,18 +6,15 @@ the ways to make one. Does not own: what is measured (the modules of the parts),
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
+from assay.core import intervals
 from assay.core.config import Config
-from assay.core.stats import wilson
-
-from .kappa import bootstrap
+from assay.core.intervals import Interval, Rate
 
 U = TypeVar("U")
 Scale = Literal["share", "difference", "coefficient"]
-Z = 1.96
 
 
 class Figure(Config):
@@ -39,6 +36,13 @@ class Figure(Config):
     """Questions that belong to it and came to no verdict."""
     blind: float | None = None
     """What a judge would get that sees nothing."""
+
+    @property
+    def interval(self) -> Interval | None:
+        """The value with its limits, where there are any."""
+        if self.value is None or self.low is None or self.high is None:
+            return None
+        return Interval(value=self.value, low=self.low, high=self.high)
 
 
 class Table(Config):
@@ -69,49 +73,22 @@ def measured(*figures: Figure) -> tuple[Figure, ...]:
 
 def share(name: str, answers: Sequence[bool], *, failed: int = 0, blind: float | None = None) -> Figure:
     """The share of yes, with its Wilson interval."""
-    n, hits = len(answers), sum(answers)
-    if not n:
-        return Figure(name=name, scale="share", failed=failed, blind=blind)
-    low, high = wilson(hits, n, Z)
-    return Figure(
-        name=name, scale="share", value=hits / n, low=low, high=high, hits=hits, n=n, failed=failed, blind=blind
-    )
+    rate = Rate(hits=sum(answers), n=len(answers))
+    figure = Figure(name=name, scale="share", n=rate.n, failed=failed, blind=blind)
+    return _with(figure, rate.interval, hits=rate.hits if rate.n else None)
 
 
 def difference(name: str, one: Figure, other: Figure) -> Figure:
-    """``one`` less ``other``, two shares of different questions; the interval is Newcombe's (1998, method 10)."""
-    n = one.n + other.n
-    if one.value is None or other.value is None:
-        return Figure(name=name, scale="difference", n=n)
-    value = one.value - other.value
-    down = math.hypot(one.value - (one.low or 0.0), (other.high or 0.0) - other.value)
-    up = math.hypot((one.high or 0.0) - one.value, other.value - (other.low or 0.0))
-    return Figure(name=name, scale="difference", value=value, low=value - down, high=value + up, n=n, blind=0.0)
+    """``one`` less ``other``, two shares of different questions."""
+    known, less = one.interval, other.interval
+    figure = Figure(name=name, scale="difference", n=one.n + other.n)
+    return figure if known is None or less is None else _with(figure, intervals.difference(known, less), blind=0.0)
 
 
 def paired_difference(name: str, pairs: Sequence[tuple[bool, bool]], *, failed: int = 0) -> Figure:
-    """The share of yes in the first place less that in the second, over the same questions.
-
-    The interval is that of Agresti and Min (2005): Wald's, with half a question more in each of the four cells.
-    """
-    n = len(pairs)
-    if not n:
-        return Figure(name=name, scale="difference", failed=failed)
-    gained = sum(one and not other for one, other in pairs)
-    lost = sum(other and not one for one, other in pairs)
-    total, up, down = n + 2, gained + 0.5, lost + 0.5
-    middle = (up - down) / total
-    spread = Z * math.sqrt((up + down) / total - middle**2) / math.sqrt(total)
-    return Figure(
-        name=name,
-        scale="difference",
-        value=(gained - lost) / n,
-        low=max(-1.0, middle - spread),
-        high=min(1.0, middle + spread),
-        n=n,
-        failed=failed,
-        blind=0.0,
-    )
+    """The share of yes in the first place less that in the second, over the same questions."""
+    figure = Figure(name=name, scale="difference", n=len(pairs), failed=failed)
+    return _with(figure, intervals.paired_difference(pairs), blind=0.0 if pairs else None)
 
 
 def bootstrapped(
@@ -124,7 +101,7 @@ def bootstrapped(
     blind: float | None = 0.0,
 ) -> Figure:
     """A coefficient over units, with the interval of a bootstrap that draws units."""
-    low, high = bootstrap(units, statistic, seed=seed) or (None, None)
+    low, high = intervals.bootstrap(units, statistic, seed=seed) or (None, None)
     return Figure(
         name=name,
         scale="coefficient",
@@ -135,3 +112,10 @@ def bootstrapped(
         failed=failed,
         blind=blind,
     )
+
+
+def _with(figure: Figure, found: Interval | None, **facts: float | None) -> Figure:
+    """The figure with these numbers, where there is anything to say."""
+    if found is None:
+        return figure
+    return figure.model_copy(update={"value": found.value, "low": found.low, "high": found.high, **facts})

@@ -1,4 +1,4 @@
-"""Agreement beyond chance: Cohen's kappa for two, Krippendorff's alpha for any number, intervals by bootstrap.
+"""Agreement beyond chance: Cohen's kappa for two, Krippendorff's alpha for any number.
 
 Labels are hashable; for other than nominal data they are numbers. Sources: Cohen 1960, "A coefficient of agreement for
 nominal scales"; Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability". Pure.
@@ -6,20 +6,13 @@ nominal scales"; Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from assay.core.stats import percentile
-
-U = TypeVar("U")
 Label = Hashable
 Metric = Literal["nominal", "ordinal", "interval"]
 Distance = Callable[[Any, Any], float]
-
-TIMES = 1000
-"""Resamples of a bootstrap."""
 
 
 def kappa(pairs: Iterable[tuple[Label, Label]]) -> float | None:
@@ -63,21 +56,6 @@ def alpha(units: Iterable[Sequence[Label]], metric: Metric = "nominal") -> float
         return None
     observed = sum(weight * apart(*pair) for pair, weight in coincidences.items())
     return 1 - (sum(margins.values()) - 1) * observed / expected
-
-
-def bootstrap(
-    units: Iterable[U], statistic: Callable[[Sequence[U]], float | None], *, seed: int = 0, times: int = TIMES
-) -> tuple[float, float] | None:
-    """The middle 95 % of the statistic over resampled units; None where it is defined on none of the resamples."""
-    # In an order of their own: the same units give the same interval however they came.
-    every = sorted(units, key=repr)
-    if not every:
-        return None
-    rng = random.Random(f"bootstrap/{seed}")
-    drawn = (statistic(rng.choices(every, k=len(every))) for _ in range(times))
-    found = [value for value in drawn if value is not None]
-    low, high = percentile(found, 2.5), percentile(found, 97.5)
-    return None if low is None or high is None else (low, high)
 
 
 def _coincidences(units: Counter[tuple[Label, ...]]) -> dict[tuple[Label, Label], float]:

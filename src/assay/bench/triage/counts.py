@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from assay.core.config import Config
+from assay.core.intervals import weighted_mean
 
 from ..audit.figure import Figure, share
 from .sheet import MEANING, Cause, Labelled
@@ -56,18 +56,10 @@ def _class(cause: Cause, told: Sequence[Labelled], strata: dict[str, tuple[int, 
 
 
 def _weighted(name: str, parts: Sequence[tuple[Figure, int]]) -> Figure | None:
-    """The mean of shares by weight. The interval adds the distances to the strata's Wilson limits as squares (Zou and
-    Donner 2008); that the run is finite is left out, so that it is rather too wide."""
-    total = sum(size for _, size in parts)
-    value = down = up = 0.0
-    for part, size in parts:
-        if part.value is None or part.low is None or part.high is None:
-            return None
-        weight = size / total
-        value += weight * part.value
-        down += (weight * (part.value - part.low)) ** 2
-        up += (weight * (part.high - part.value)) ** 2
-    if not parts:
+    """The mean of shares by weight; that the run is finite is left out, so that the interval is rather too wide."""
+    known = [(part.interval, size) for part, size in parts if part.interval is not None]
+    if not known or len(known) < len(parts):
         return None
-    low, high = max(0.0, value - math.sqrt(down)), min(1.0, value + math.sqrt(up))
-    return Figure(name=name, scale="share", value=value, low=low, high=high, n=sum(part.n for part, _ in parts))
+    found = weighted_mean(known)
+    n = sum(part.n for part, _ in parts)
+    return Figure(name=name, scale="share", value=found.value, low=found.low, high=found.high, n=n)
