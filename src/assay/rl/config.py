@@ -62,6 +62,9 @@ class RunConfig(Config):
     """MiB of weights that are sent to SGLang at once (tensor, nccl); both sides need so much memory beside the rest."""
     weight_sync_timeout_s: float = Field(default=120.0, gt=0)
     """Seconds after which a bucket of weights that has not arrived is given up, and the engine started anew."""
+    start_timeout_s: float = Field(default=1800.0, gt=0)
+    """With --ray, seconds that one stage of a start (a rank's process group, its model; an engine) may take before the
+    run ends, naming it."""
     train_timeout_s: float = Field(default=3600.0, gt=0)
     """With --ray, seconds after which a rank of the trainer that does not come back from a call ends the run."""
 

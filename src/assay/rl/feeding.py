@@ -5,9 +5,9 @@
 | tensor | a handle; the engine reads the trainer's own memory | an engine on the card of the rank that sends |
 | nccl | a broadcast from the rank that sends to the ranks of one engine | an engine on other cards |
 
-One engine at a time, each in a group of its own: one that dies takes nobody along, and the same call that synchronises
-it serves the one that takes its place. Owns the order of these calls. Does not own buckets (``training.dispatch``), nor
-what holds requests back meanwhile (the engine).
+One engine at a time (feeds of one trainer share their turn), each in a group of its own: one that dies takes nobody
+along, and the same call that synchronises it serves the one that takes its place. Owns the order of these calls. Does
+not own buckets (``training.dispatch``), nor what holds requests back meanwhile (the engine).
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ class Sender(Protocol):
 
 
 class TrainerFeed:
-    """``feed.WeightFeed``; see the module."""
+    """``feed.WeightFeed``; see the module. ``turn``: of all feeds of the same trainer."""
 
-    def __init__(self, sender: Sender, way: FedWay) -> None:
+    def __init__(self, sender: Sender, way: FedWay, turn: asyncio.Lock | None = None) -> None:
         self.way = way
         self.sent = 0
         """Bytes of the last delivery."""
         self._sender = sender
-        self._turn = asyncio.Lock()
+        self._turn = turn or asyncio.Lock()
         self._groups: dict[str, str] = {}
         """Name of the group by the key of the engine in it."""
 

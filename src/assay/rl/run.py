@@ -31,7 +31,7 @@ CONFIG, PLAN = "config.json", "plan.json"
 _MAY_CHANGE = frozenset(
     {
         *("num_rollout", "load", "tracker", "tracker_run", "save_interval", "keep_checkpoints"),
-        *("ray", "ray_address", "train_timeout_s"),
+        *("ray", "ray_address", "start_timeout_s", "train_timeout_s"),
         *("weight_sync", "weight_bucket_mib", "weight_sync_timeout_s"),
         # What decides when a run stops, and where its judges are.
         *("max_dead_steps", "max_judge_failure_rate", "genrm_url"),

@@ -3,7 +3,7 @@
 | way | what travels | which engines |
 |---|---|---|
 | tensor | within a process: copies; to SGLang: a handle on the card that both share | embedded; SGLang |
-| nccl | a broadcast to the cards of the engine | SGLang |
+| nccl | a broadcast of the first rank to the cards of the engine | SGLang |
 | store | one copy in the main memory of each node, by Ray | embedded, with ``--ray`` |
 | disk | one folder, replaced whole at every step; on several nodes on shared storage | any |
 """
@@ -26,9 +26,9 @@ class SyncFacts:
 
     ``in_process``: the engine lives in the trainer's process and takes tensors. ``ranks``: the card of each of the
     trainer's ranks, by any of its names; the first rank broadcasts; empty where it runs without CUDA. ``engines``: the
-    cards of each rollout engine. ``parallel``: what splits an engine beside tensor parallelism. ``rereads``: the
-    engines need files to wake up from. ``stored_otherwise``: why weights as the trainer has them are not those of a
-    checkpoint; None: they are.
+    cards of each rollout engine. With ``ray`` a card has one name, which no card of another node has. ``parallel``:
+    what splits an engine beside tensor parallelism. ``rereads``: the engines need files to wake up from.
+    ``stored_otherwise``: why weights as the trainer has them are not those of a checkpoint; None: they are.
     """
 
     engine: Literal["embedded", "sglang", "fake"]
@@ -36,7 +36,6 @@ class SyncFacts:
     in_process: bool = False
     ranks: tuple[frozenset[str], ...] = ()
     engines: tuple[tuple[str, ...], ...] = ()
-    nodes: int = 1
     parallel: Sequence[str] = ()
     rereads: bool = False
     stored_otherwise: str | None = None
@@ -95,10 +94,12 @@ def _not_sent(facts: SyncFacts) -> str | None:
 def _not_tensor(facts: SyncFacts) -> str | None:
     if facts.engine != "sglang":
         return None if facts.in_process else f"this {facts.engine} engine is not in the trainer's process"
-    if facts.nodes > 1:
-        return f"memory is not shared between {facts.nodes} nodes"
     held = frozenset[str]().union(*facts.ranks)
     for cards in facts.engines:
+        # Each rank of such an engine reads what a rank of the trainer has on the very same card.
+        alone = [card for card in cards if card not in held] if facts.ray else []
+        if alone and len(cards) > 1:
+            return f"no rank of the trainer is on card {alone[0]} of the engine that has {', '.join(cards)}"
         if not held & set(cards):
             return f"no rank of the trainer is on a card of the engine that has {', '.join(cards)}"
     return None
@@ -109,5 +110,8 @@ def _not_nccl(facts: SyncFacts) -> str | None:
         return f"{facts.engine} engines join no process group"
     for cards in facts.engines:
         if facts.ranks[0] & set(cards):
-            return f"the trainer broadcasts from a card of the engine that has {', '.join(cards)}, and NCCL takes two"
+            return (
+                f"the trainer's first rank, which broadcasts, is on a card of the engine that has {', '.join(cards)}, "
+                "and NCCL cannot have two ranks on one card"
+            )
     return None

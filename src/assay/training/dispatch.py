@@ -1,7 +1,9 @@
-"""Weights on their way from one rank of a trainer to engines: gathered and filled into one bucket at a time.
+"""Weights on their way from a trainer to engines: gathered and filled into one bucket at a time.
 
-With several ranks all call the same methods in the same order; only the first fills buckets and sends. Owns buckets and
-groups. Does not own when an engine takes them, nor what its server is told (``engines.feed``).
+With several ranks all call the same methods in the same order, and all gather. Which of them fill buckets is said at
+the beginning: those on the cards of an engine, where each of its ranks reads a bucket on its own card; else the first,
+which also broadcasts. Owns buckets and groups. Does not own when an engine takes them, nor what its server is told
+(``engines.feed``).
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from assay.engines.feed import Bucket, Group
 
 from .broadcasting import SendingGroup
 from .cuts import cut
+from .export import Gathered
 from .handles import payload
 
 if TYPE_CHECKING:
@@ -47,28 +50,28 @@ class Dispatch:
         self._sizes = [sum(sizes[place] for place in one) for one in self._cuts]
         self._at = 0
         self._version: str | None = None
-        self._tensors: Iterator[tuple[str, Tensor]] = iter(())
+        self._tensors: Iterator[Gathered] = iter(())
+        self._fills = False
         self._flat: Tensor | None = None
         self._groups: dict[str, SendingGroup] = {}
         self._stop = threading.Event()
 
-    def begin(self, version: str) -> None:
-        """Begin with the first bucket. Raises StartError: the trainer has other weights."""
+    def begin(self, version: str, *, fills: bool = True) -> None:
+        """Begin with the first bucket. ``fills``: this rank does. Raises StartError: the trainer has other weights."""
         self._check(version)
-        self._version, self._at, self._flat = version, 0, None
+        self._version, self._at, self._flat, self._fills = version, 0, None, fills
         self._stop.clear()
-        # Of a trainer that sleeps they come out of main memory, where the other type would need new memory as well.
-        device = self._trainer.policy.device
-        self._tensors = self._trainer.named_tensors(dtype=self._dtype, device=device)
+        self._tensors = self._trainer.gathered()
 
     def next(self, width: int) -> Bucket | None:
         """Fill the next bucket; None after the last.
 
         Args:
-            width: for how many readers on this machine; 0 where the bucket will be broadcast.
+            width: how many readers on this machine find the bucket of this rank; 0 where it will be broadcast.
 
         Raises:
-            StartError: the trainer went on meanwhile, or has no memory for a bucket.
+            StartError: the trainer went on meanwhile, or this rank has no memory for a bucket. It has gathered all the
+                same, so that ranks stay together.
         """
         assert self._version is not None
         self._check(self._version)
@@ -78,10 +81,7 @@ class Dispatch:
             return None
         place, self._at = self._at, self._at + 1
         names = tuple(self._names[one] for one in self._cuts[place])
-        try:
-            self._flat = self._filled(names, self._sizes[place])
-        except torch.OutOfMemoryError as error:
-            raise StartError(f"no memory for {self._sizes[place]} bytes of weights: {error}") from error
+        self._flat = self._filled(names, self._sizes[place])
         shapes = tuple(self.shapes[name] for name in names)
         flat = self._flat
         return Bucket(
@@ -135,18 +135,34 @@ class Dispatch:
             self.leave(name)
 
     def _filled(self, names: tuple[str, ...], size: int) -> Tensor | None:
-        """The next weights in new memory; on other ranks than the first they are only gathered."""
-        first = self._trainer.ranks.first
-        flat = torch.empty(size if first else 0, dtype=torch.uint8, device=self._trainer.policy.device)
-        begin = 0
+        """The next weights in new memory; on a rank that fills none they are only gathered."""
+        device, begin = self._trainer.policy.device, 0
+        flat: Tensor | None = None
+        failed: torch.OutOfMemoryError | None = None
+        try:
+            flat = self._empty(size) if self._fills else None
+        except torch.OutOfMemoryError as error:
+            failed = error
         for expected in names:
-            name, value = next(self._tensors)
-            assert name == expected
-            if first:
+            each = next(self._tensors)
+            assert each.name == expected
+            if flat is None:
+                continue
+            try:
+                # Of a trainer that sleeps they are in main memory, where the other type would need new memory as well.
+                value = each.on(device, self._dtype)
                 end = begin + value.numel() * value.element_size()
                 flat[begin:end].view(self._dtype).copy_(value.reshape(-1))
+            except torch.OutOfMemoryError as error:
+                failed, flat = error, None
+            else:
                 begin = end
-        return flat if first else None
+        if failed is not None:
+            raise StartError(f"no memory for {size} bytes of weights: {failed}") from failed
+        return flat
+
+    def _empty(self, size: int) -> Tensor:
+        return torch.empty(size, dtype=torch.uint8, device=self._trainer.policy.device)
 
     def _check(self, version: str) -> None:
         if self._trainer.weight_version != version:

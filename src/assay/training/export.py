@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,37 @@ _TOKENIZER_FILES = (
 _BASE, _LORA = ".base_layer", ".lora_"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """A weight, whole, and where it has an adapter the change that this makes to it. ``on`` gives what is served."""
+
+    name: str
+    weight: Tensor
+    change: Tensor | None
+
+    def on(self, device: torch.device | None, dtype: torch.dtype) -> Tensor:
+        """See ``named_tensors``. Other ranks have no part in it."""
+        value = self.weight if device is None else self.weight.to(device)
+        if self.change is not None:
+            # In the adapter's type: the sum rounds once.
+            value = value.to(self.change.dtype) + self.change.to(value.device)
+        return value.to(dtype)
+
+
+def gathered(policy: Policy) -> Iterator[Gathered]:
+    """Every weight, tied ones once. One is whole at a time; with several ranks, all must iterate."""
+    lm = policy.lm
+    layers = dict(lora_layers(lm)) if any(_LORA in name for name, _ in lm.named_parameters()) else {}
+    for name, weight in lm.named_parameters():
+        if _LORA in name:
+            continue
+        value, change = whole(weight), None
+        owner, _, leaf = name.rpartition(".")
+        if leaf == "weight" and owner.endswith(_BASE):
+            change = delta(layers[owner.removesuffix(_BASE)], whole)
+        yield Gathered(name=name.replace(_BASE, ""), weight=value, change=change)
+
+
 def named_tensors(
     policy: Policy, *, dtype: torch.dtype | None = None, device: torch.device | None = None
 ) -> Iterator[tuple[str, Tensor]]:
@@ -37,19 +69,8 @@ def named_tensors(
     is, which may be main memory; else it goes there first, for torch would otherwise convert on the CPU. The values
     must not be written to.
     """
-    lm, dtype = policy.lm, dtype or policy.compute
-    layers = dict(lora_layers(lm)) if any(_LORA in name for name, _ in lm.named_parameters()) else {}
-    for name, weight in lm.named_parameters():
-        if _LORA in name:
-            continue
-        value = whole(weight)
-        value = value if device is None else value.to(device)
-        owner, _, leaf = name.rpartition(".")
-        if leaf == "weight" and owner.endswith(_BASE):
-            # In the adapter's type: the sum rounds once.
-            change = delta(layers[owner.removesuffix(_BASE)], whole).to(value.device)
-            value = value.to(change.dtype) + change
-        yield name.replace(_BASE, ""), value.to(dtype)
+    for each in gathered(policy):
+        yield each.name, each.on(device, dtype or policy.compute)
 
 
 def outline(policy: Policy) -> dict[str, tuple[int, ...]]:

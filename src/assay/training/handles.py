@@ -1,7 +1,8 @@
 """How a process on the same machine finds a tensor of this one: pickled as torch shares tensors, in SGLang's form.
 
 Only names of torch, the standard library and plain values are in it, so that SGLang's safe unpickler takes it, and no
-SGLang is needed here. On CUDA nothing but a handle travels; the memory is read in place. Nothing is unpickled here.
+SGLang is needed here. On CUDA nothing but a handle travels; the memory is read in place. Weights on a CPU, which stands
+for a card in a simulation, travel themselves. Nothing is unpickled here.
 """
 
 from __future__ import annotations
@@ -52,8 +53,11 @@ def payload(flat: Tensor, names: Sequence[str], shapes: Sequence[tuple[int, ...]
 
 
 def _reduced(tensor: Tensor) -> tuple[Any, ...]:
-    rebuild, arguments = reduce_tensor(tensor)
     if not tensor.is_cuda:
-        return rebuild, arguments
+        # A handle would be good for children of this process only.
+        stream = io.BytesIO()
+        torch.save(tensor, stream)
+        return torch.storage._load_from_bytes, (stream.getvalue(),)  # pyright: ignore[reportPrivateUsage]
+    rebuild, arguments = reduce_tensor(tensor)
     card = str(torch.cuda.get_device_properties(tensor.device).uuid)
     return rebuild, (*arguments[:_DEVICE], card, *arguments[_DEVICE + 1 :])

@@ -40,20 +40,30 @@ class Trainer:
         config: the settings; ``load`` is obeyed, ``save_interval`` is the loop's business.
         model: a transformers causal language model to train instead of ``hf_checkpoint``.
         policy: makes what is trained, for models that are no causal language model (``heads``).
+        enter: told each stage of the making, as it begins.
 
     Raises:
         InputError, StartError: a model or checkpoint is absent or unfit.
     """
 
-    def __init__(self, config: TrainerConfig, *, model: Any = None, policy: MakePolicy | None = None) -> None:
+    def __init__(
+        self,
+        config: TrainerConfig,
+        *,
+        model: Any = None,
+        policy: MakePolicy | None = None,
+        enter: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.config = config
         self.ranks = Ranks()
         device = pick_device(config, self.ranks.local)
         if device.type == "cuda":
             torch.cuda.set_device(device)
+        enter("model")
         made = load_policy(config, model=model, device=device) if policy is None else policy(config, device)
         self.policy: Policy = made
         self._reference = Reference(self.policy, config, self.ranks)
+        enter("sharding")
         self.ranks.shard(self.policy.model, self.policy.compute)
         self._optimizer = Optimizer(self.policy.trained, config)
         self._passes = Passes(self.policy, config, self.ranks)
@@ -63,6 +73,7 @@ class Trainer:
         self.extra: Json = None
         """What the loop gave to ``save``, after a ``load``."""
         self._run = digest([self.policy.base_version, config.model_dump(mode="json", exclude={"save", "load"})])[:8]
+        enter("checkpoint")
         if config.load is None:
             checkpoint.begin_random(config.seed, self.ranks)
         else:
@@ -159,6 +170,10 @@ class Trainer:
     ) -> Iterator[tuple[str, Tensor]]:
         """See ``export.named_tensors``. Of ``weight_version``; also while asleep, then from main memory."""
         return export.named_tensors(self.policy, dtype=dtype, device=device)
+
+    def gathered(self) -> Iterator[export.Gathered]:
+        """See ``export.gathered``."""
+        return export.gathered(self.policy)
 
     def outline(self) -> dict[str, tuple[int, ...]]:
         """See ``export.outline``."""

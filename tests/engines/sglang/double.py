@@ -3,7 +3,8 @@
 It runs as a real process with a child that plays the scheduler, behind ``standin/sglang/launch_server.py``. It does
 what the real one was seen to do. At a fatal call it says so in its log, kills its scheduler, keeps the port open for a
 moment and ends, as the real one does. Environment: DOUBLE_DIR (a journal of the calls, and the memory of the card),
-DOUBLE_START (``fail`` or ``hang``), DOUBLE_KEEPS_MEMORY. Its texts are in ``double_text``.
+DOUBLE_START (``fail`` or ``hang``), DOUBLE_KEEPS_MEMORY, DOUBLE_TAKES (a folder with ``taking_server``: it really takes
+weights, and leaves what it has after the last bucket in DOUBLE_DIR). Its texts are in ``double_text``.
 """
 
 import argparse
@@ -58,6 +59,12 @@ class Double:
         self.model_path = args.model_path
         self.released: set[str] = set()
         self.buckets = 0
+        self.takers: list[Any] = []
+        if "DOUBLE_TAKES" in os.environ:
+            sys.path.insert(0, os.environ["DOUBLE_TAKES"])
+            from taking_server import Taker
+
+            self.takers = [Taker(rank, None, None) for rank in range(args.tp_size)]
         self.crashing = False
         self.unpaused = asyncio.Event()
         self.unpaused.set()
@@ -223,6 +230,8 @@ class Double:
         if str(self.buckets) == os.environ.get("DOUBLE_BUCKETS") and not once.exists():
             once.touch()
             return await self.crash("RuntimeError: size mismatch")
+        if self.takers:
+            return await self.taken(request, "from_tensor")
         if "weights" in self.released:
             return await self.crash("illegal memory access")
         if body["flush_cache"] and not self.idle:
@@ -231,6 +240,33 @@ class Double:
         self.replies.config, self.replies.zeros = {**self.replies.config, "marker": marker}, False
         self.replies.version = body.get("weight_version") or self.replies.version
         return web.json_response({"success": True, "message": "Success"})
+
+    async def from_group(self, request: web.Request) -> web.Response:
+        self.buckets += 1
+        once = Path(os.environ["DOUBLE_DIR"]) / "ended"
+        if str(self.buckets) == os.environ.get("DOUBLE_BUCKETS") and not once.exists():
+            once.touch()
+            return await self.crash("RuntimeError: NCCL error")
+        return await self.taken(request, "from_group")
+
+    async def join(self, request: web.Request) -> web.Response:
+        await self.body(request)
+        return await self.takers[0].join(request)
+
+    async def taken(self, request: web.Request, how: str) -> web.Response:
+        """Every tensor-parallel rank takes its own; after the last bucket each leaves what it has."""
+        from safetensors.torch import save_file
+
+        reply = web.Response(status=400)
+        for taker in self.takers:
+            reply = await getattr(taker, how)(request)
+        version = (await request.json())["weight_version"]
+        if version is not None:
+            self.replies.version = version
+            for taker in self.takers:
+                name = f"{version}.{os.getpid()}.{taker.rank}.safetensors"
+                save_file(taker.weights, Path(os.environ["DOUBLE_DIR"]) / name)
+        return reply
 
 
 def read_config(path: str) -> dict[str, Any]:
@@ -252,6 +288,8 @@ async def _run(args: argparse.Namespace) -> None:
         "/resume_memory_occupation": double.resume,
         "/update_weights_from_disk": double.update,
         "/update_weights_from_tensor": double.from_tensor,
+        "/init_weights_update_group": double.join,
+        "/update_weights_from_distributed": double.from_group,
     }
     gets = {
         "/health": double.health,
@@ -259,7 +297,7 @@ async def _run(args: argparse.Namespace) -> None:
         "/server_info": double.server_info,
         "/v1/loads": double.loads,
     }
-    app = web.Application()
+    app = web.Application(client_max_size=1 << 30)
     app.add_routes([web.post(path, handler) for path, handler in posts.items()])
     app.add_routes([web.get(path, handler) for path, handler in gets.items()])
     runner = web.AppRunner(app, access_log=None)

@@ -29,6 +29,9 @@ class Hand:
             return doing.result()
         raise Dead("killed")
 
+    async def beside(self, method: str, *arguments: Any) -> Any:
+        raise Lost("nobody asks")
+
     def kill(self) -> None:
         self.killed.set()
 

@@ -207,3 +207,30 @@ def test_a_weight_that_is_larger_than_a_bucket_goes_alone(trainer: Trainer) -> N
         assert bucket.last == (len(names) == len(dispatch.shapes))
     assert names == list(dispatch.shapes)
     dispatch.end()
+
+
+def test_a_bucket_without_memory_is_refused_and_the_weights_behind_it_are_the_right_ones(trainer: Trainer) -> None:
+    dispatch = Dispatch(trainer, dtype="bfloat16", bucket_bytes=4096, limit_s=1.0)
+    real, made = dispatch._empty, 0
+
+    def full(size: int) -> torch.Tensor:
+        nonlocal made
+        made += 1
+        if made == 2:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return real(size)
+
+    dispatch._empty = full
+    dispatch.begin(trainer.weight_version)
+    first = dispatch.next(1)
+    with pytest.raises(StartError, match=r"no memory for .* bytes of weights: CUDA out of memory"):
+        dispatch.next(1)
+    third = dispatch.next(1)
+    assert first is not None
+    assert third is not None
+    names = list(dispatch.shapes)
+    assert names[: len(first.names)] == list(first.names)
+    begin = names.index(third.names[0])
+    assert begin > len(first.names)
+    assert names[begin : begin + len(third.names)] == list(third.names)
+    dispatch.end()

@@ -24,6 +24,7 @@ from assay.core.types import (
     TokenPrompt,
 )
 from assay.engines.base import Delta, EngineHealth, EngineInfo
+from assay.engines.feed import Unsynced
 
 Object = dict[str, Any]
 
@@ -153,6 +154,8 @@ def load_health(data: Object) -> EngineHealth:
 
 def dump_error(error: AssayError) -> Object:
     """An error with its type."""
+    if isinstance(error, Unsynced):
+        return {"error": "unsynced", "detail": error.detail}
     if isinstance(error, GenerationError):
         return {"error": str(error.kind), "detail": error.detail, "retry_after": error.retry_after}
     kind = "input" if isinstance(error, InputError) else "start" if isinstance(error, StartError) else "other"
@@ -168,6 +171,8 @@ def load_error(data: Object) -> AssayError:
             return StartError(data["detail"])
         case "other":
             return AssayError(data["detail"])
+        case "unsynced":
+            return Unsynced(data["detail"])
         case kind:
             return GenerationError(FailureKind(kind), data["detail"], retry_after=data["retry_after"])
 

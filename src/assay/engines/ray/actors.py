@@ -11,13 +11,14 @@ import asyncio
 import gc
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from assay.core import log as logs
 from assay.core.errors import AssayError, StartError
 from assay.engines.base import Engine
-from assay.engines.catalog import build_engine, engine_config
+from assay.engines.catalog import EngineConfig, build_engine, engine_config
 from assay.engines.hosted.codec import dump_error, load_error
 from assay.engines.instances import instance_engine
 from assay.wire.genrm import InstanceSpec
@@ -76,12 +77,19 @@ class EngineHost(_DeskActor):
     Args:
         options: its options in the catalog, ``kind`` among them.
         place: where it was put, and with it the GPUs that it may see; none: it runs on the CPU.
+        build: makes the engine, not started, out of its settings.
 
     Raises:
         StartError: Ray has moved its bundle since, and the GPUs beside it are unknown.
     """
 
-    def __init__(self, options: dict[str, Any], place: Place, log_level: str) -> None:
+    def __init__(
+        self,
+        options: dict[str, Any],
+        place: Place,
+        log_level: str,
+        build: Callable[[EngineConfig], Engine] = build_engine,
+    ) -> None:
         logs.setup(log_level)
         devices = _devices(place)
         os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
@@ -90,7 +98,7 @@ class EngineHost(_DeskActor):
         if kind == "sglang":
             settings["gpu_ids"] = tuple(int(one) if one.isdecimal() else one for one in devices)
         config = engine_config(kind, settings)
-        super().__init__(Desk(lambda: build_engine(config), own_memory=kind == "embedded"))
+        super().__init__(Desk(lambda: build(config), own_memory=kind == "embedded"))
 
 
 def _devices(place: Place) -> tuple[str, ...]:

@@ -71,6 +71,8 @@ class SGLangEngine:
         self._cards = cards
         self._gate = Gate()
         self._running: _Running | None = None
+        self._process: ServerProcess | None = None
+        """The last one that was launched."""
         self._starting = asyncio.Lock()
 
     @property
@@ -140,11 +142,14 @@ class SGLangEngine:
                 yield delta
 
     async def health(self) -> EngineHealth:
-        """What the watch knows; asks the server nothing, so it takes no time and is safe in every state."""
+        """What the watch knows; asks the server nothing, so it takes no time and is safe in every state.
+
+        While it starts, ``detail`` has the stage (``checks``, then ``server``) and the end of the server's log.
+        """
         running = self._running
         if running is None:
             state = "starting" if self._starting.locked() else "stopped"
-            return EngineHealth(healthy=False, state=state, error=f"the engine is {state}")
+            return EngineHealth(healthy=False, state=state, error=f"the engine is {state}", detail=self._launched())
         watch, sleeper = running.watch, running.sleeper
         asleep: list[Json] = [*sorted(sleeper.asleep)]
         flights = running.parts.flights
@@ -211,9 +216,11 @@ class SGLangEngine:
         if config.node_rank > 0:
             raise StartError(f"node_rank={config.node_rank} answers no requests: start it as an SGLangNode")
         cards = self._cards or NvmlCards(visible_gpus(config))
+        self._process = None
         plan = await asyncio.to_thread(make_plan, config, cards)
         async with AsyncExitStack() as undo:
             process = await ServerProcess.launch(plan.command, plan.env, config.log_file, config.stop_s)
+            self._process = process
             undo.push_async_callback(process.kill)
             server = Server(plan.port, config.control_timeout_s)
             undo.push_async_callback(server.close)
@@ -233,6 +240,13 @@ class SGLangEngine:
             chooser=Chooser(self._asked, facts),
             taken=parts.gpu_bytes(),
         )
+
+    def _launched(self) -> dict[str, Json]:
+        """How far a start is: what it does, and what the server's own log says."""
+        process = self._process
+        if process is None:
+            return {"stage": "checks"}
+        return {"stage": "server", "log": str(process.log_file), "log_end": process.tail()}
 
     async def _stop(self) -> None:
         running, self._running = self._running, None

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.core.errors import InputError
@@ -24,14 +25,16 @@ from assay.wire.genrm import InstanceSpec
 from ..algorithm import AlgorithmConfig
 from ..ports import Publisher
 from ..residency import EVERYTHING, Resident
-from ..weight_sync import Asked, SyncFacts, pick_way
+from ..weight_sync import Asked, Way
 from .actors import start_rank
 from .crew import Crew
 from .engines import Recipe, Shelf, Site, judge_engine, located, rollout_pool
 from .group import reserved
 from .policy import Forward, Limits, RayPolicy
-from .publish import ThroughFolder, ThroughStore, sleeps_without_files
+from .publish import ThroughFeeds, ThroughFolder, ThroughStore
 from .rank import RankOrders, State
+from .sending import SendOrders
+from .sync import Shapes, equipped, orders_for, pick
 
 log = logging.getLogger(__name__)
 
@@ -54,6 +57,8 @@ class ClusterSettings:
     judges: Mapping[str, InstanceSpec] = field(default_factory=dict[str, InstanceSpec])
     """By route key, as the plan's claims."""
     weight_sync: Asked = "auto"
+    sending: SendOrders = field(default_factory=SendOrders)
+    """Of weights that are sent in buckets; the type is that of the engines."""
     limits: Limits = field(default_factory=Limits)
     placement_timeout_s: float = 300.0
     rank_threads: int | None = None
@@ -122,13 +127,27 @@ async def cluster_parts(
     async with AsyncExitStack() as stack:
         group, seats = await stack.enter_async_context(reserved(plan, timeout_s=settings.placement_timeout_s, say=say))
         shelf = Shelf()
-        site = Site(group=group, seats=seats, shelf=shelf, log_level=settings.log_level)
+        site = Site(
+            group=group,
+            seats=seats,
+            shelf=shelf,
+            log_level=settings.log_level,
+            start_s=settings.limits.start_s,
+            say=say,
+        )
         policy = _policy(settings, site)
         stack.push_async_callback(policy.close)
         say(f"trainer: {len(policy.crew.hands)} ranks start")
-        state = await policy.start()
+        state = await policy.start(say)
+        shapes = await policy.outline()
+        way = _way(settings, plan, cards=_on_cards(state), shapes=shapes)
+        roles, orders = (ACTOR, ROLLOUT), orders_for(settings.rollout, settings.sending)
+        site = replace(site, feeds=await equipped(policy, way, shapes, seats, roles, orders))
+        say(f"weights go to {ROLLOUT!r} by {way}")
         if ACTOR not in plan.phases[0].awake:
-            await policy.sleep(EVERYTHING)
+            begin = time.monotonic()
+            freed = await policy.sleep(EVERYTHING)
+            say(f"trainer: asleep after {time.monotonic() - begin:.1f} s, {freed / 2**30:.1f} GiB freed")
         rollout = rollout_pool(plan.claims[ROLLOUT], settings.rollout, site)
         judges = {
             key: judge_engine(plan.claims[key], spec, settings.judge, site) for key, spec in settings.judges.items()
@@ -139,7 +158,7 @@ async def cluster_parts(
             state=state,
             rollout=rollout,
             judges=judges,
-            publisher=_publisher(settings, plan, policy, rollout, shelf, cards=state.cards),
+            publisher=_publisher(settings, way, policy, rollout, site),
         )
         stack.push_async_callback(parts.close_engines)
         yield parts
@@ -153,6 +172,9 @@ def _check(settings: ClusterSettings, plan: Plan) -> None:
         raise InputError(
             f"the judges' GPUs are {told} and those of the plan {planned}: make the plan of the same flags"
         )
+    if settings.weight_sync != "auto":
+        # What the places alone decide is told before anything starts; the rest once the trainer knows its weights.
+        _way(settings, plan, cards=settings.trainer.device != "cpu")
 
 
 def _policy(settings: ClusterSettings, site: Site) -> RayPolicy:
@@ -190,17 +212,23 @@ def _policy(settings: ClusterSettings, site: Site) -> RayPolicy:
     )
 
 
-def _publisher(
-    settings: ClusterSettings, plan: Plan, policy: RayPolicy, rollout: PoolEngine, shelf: Shelf, *, cards: bool
-) -> Publisher:
-    takers = [] if policy.forward is None else [policy.forward]
-    facts = SyncFacts(
-        engine=settings.rollout.kind,
-        ray=True,
-        rereads=sleeps_without_files(plan.mode, cards=cards),
+def _way(settings: ClusterSettings, plan: Plan, *, cards: bool, shapes: Shapes | None = None) -> Way:
+    claims = plan.claims
+    return pick(
+        settings.weight_sync, plan, claims[ACTOR], claims[ROLLOUT], settings.rollout, cards=cards, shapes=shapes
     )
-    if pick_way(settings.weight_sync, facts) == "store":
-        return ThroughStore(policy, [rollout], shelf, takers)
+
+
+def _on_cards(state: State) -> bool:
+    return state.cards
+
+
+def _publisher(settings: ClusterSettings, way: Way, policy: RayPolicy, rollout: PoolEngine, site: Site) -> Publisher:
+    takers = [] if policy.forward is None else [policy.forward]
+    if site.feeds is not None:
+        return ThroughFeeds(policy, [rollout], site.feeds, takers)
+    if way == "store":
+        return ThroughStore(policy, [rollout], site.shelf, takers)
     return ThroughFolder(policy, [rollout], settings.published.absolute(), takers)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -30,6 +30,14 @@ class Told:
     error: AssayError | None = None
 
 
+def answered(work: Callable[[], Any]) -> Told:
+    """What an actor answers that has done this."""
+    try:
+        return Told(value=work())
+    except AssayError as error:
+        return Told(error=error)
+
+
 class Dead(Lost):
     """The actor is gone. A plain ``Lost``: it failed in a way that nobody foresaw, perhaps since another is gone."""
 
@@ -42,6 +50,10 @@ class Hand(Protocol):
 
     def call(self, method: str, *arguments: Any) -> Awaitable[Told]:
         """Any call of it. Raises Lost, of which Dead is one."""
+        ...
+
+    def beside(self, method: str, *arguments: Any) -> Awaitable[Any]:
+        """A call that does not wait for the one that is under way, and changes nothing of it. Raises Lost."""
         ...
 
     def kill(self) -> None:

@@ -7,6 +7,8 @@ Owns: who is asked for what. Does not own: what a rank does (``rank``), what bec
 
 from __future__ import annotations
 
+import logging
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,17 +20,31 @@ from assay.training.batch import PerToken, StepMetrics, TrainBatch, TrainSequenc
 
 from ..local.policy import differences
 from .crew import Crew
+from .following import Say, followed
 from .rank import State
+from .sending import Sent
+
+log = logging.getLogger(__name__)
+
+_STAGES = 16
+"""More than a start has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Seconds after which something hangs."""
 
-    start_s: float = 3600.0
+    start_s: float = 1800.0
+    """Of one stage of the start."""
     train_s: float = 3600.0
     move_s: float = 3600.0
     """Of sleeping, waking, saving, and handing weights out."""
+
+
+async def started(crew: Crew, rendezvous: str | None, limits: Limits, say: Say) -> list[State]:
+    """Have all of a crew load their weights; their states. Raises AssayError: one did not; all have been ended."""
+    joining = crew.all("join", rendezvous, timeout_s=limits.start_s * _STAGES)
+    return await followed(crew, joining, stage_s=limits.start_s, say=say)
 
 
 class Forward:
@@ -38,9 +54,9 @@ class Forward:
         self.crew = crew
         self._limits = limits
 
-    async def start(self) -> None:
+    async def start(self, say: Say) -> None:
         """Load the weights. Raises AssayError."""
-        await self.crew.all("join", None, timeout_s=self._limits.start_s)
+        await started(self.crew, None, self._limits, say)
 
     async def logprobs(self, sequences: Sequence[TrainSequence]) -> list[PerToken]:
         """Of every response token; samples are dealt out in turn."""
@@ -82,19 +98,25 @@ class RayPolicy:
         self._across = across
         self._state: State | None = None
 
-    async def start(self) -> State:
+    async def start(self, say: Say = log.info) -> State:
         """Have the ranks meet, load weights, and, with ``load``, go on from a checkpoint.
+
+        Args:
+            say: told each stage of each rank.
 
         Raises:
             AssayError: why one did not; all have been ended.
         """
-        limit = self._limits.start_s
-        meeting = await Crew(self.crew.hands[:1]).all("rendezvous", self._across, timeout_s=limit)
-        told = await self.crew.all("join", meeting[0], timeout_s=limit)
+        begin = time.monotonic()
+        first, limit = Crew(self.crew.hands[:1]), self._limits.start_s
+        meeting = first.all("rendezvous", self._across, timeout_s=limit * _STAGES)
+        place = (await followed(first, meeting, stage_s=limit, say=say))[0]
+        told = await started(self.crew, place, self._limits, say)
         self._state = told[0]
+        say(f"trainer: {len(told)} ranks are ready after {time.monotonic() - begin:.1f} s")
         for other in (self.reference, self.forward):
             if other is not None:
-                await other.start()
+                await other.start(say)
         return told[0]
 
     @property
@@ -134,6 +156,14 @@ class RayPolicy:
     async def put(self) -> tuple[list[Any], int]:
         """The weights in Ray's object store: a list of the one reference, and their bytes."""
         return (await self.crew.all("put", timeout_s=self._limits.move_s))[0]
+
+    async def outline(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the weights."""
+        return (await self.crew.all("outline", timeout_s=self._limits.move_s))[0]
+
+    async def handing(self, method: str, arguments: Sequence[Sequence[Any]]) -> list[Sent]:
+        """A call of ``sending.Sends`` on each rank, with arguments of its own."""
+        return await self.crew.each(method, arguments, timeout_s=self._limits.move_s)
 
     async def export(self, folder: Path) -> int:
         """The weights as a folder that engines load; their bytes."""

@@ -20,6 +20,7 @@ from ..residency import EVERYTHING, Resident
 from .build import ROLLOUT, ClusterParts, ClusterSettings, cluster_parts
 from .engines import Recipe
 from .policy import Limits
+from .sending import SendOrders
 
 PUBLISHED = "published"
 """Folder of a run through which weights go."""
@@ -38,6 +39,7 @@ async def on_ray(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Provi
     # Cards of the kind CPU are simulated: Ray is told that there are some.
     simulated = shape.size if shape.card.name == "CPU" else None
     async with AsyncExitStack() as stack:
+        _say(f"Ray: {'a cluster of this machine starts' if config.ray_address is None else 'joining the cluster'}")
         # CPUs are only counted, and judges without a GPU have one each.
         stack.enter_context(connected(config.ray_address, num_gpus=simulated, bundles=len(plan.bundles)))
         parts = await stack.enter_async_context(cluster_parts(settings(config), plan, say=_say))
@@ -74,7 +76,8 @@ def settings(config: TrainConfig) -> ClusterSettings:
         judge=Recipe(kind=config.genrm_engine, options=judge_options(config)),
         judges=config.specs(),
         weight_sync=config.weight_sync,
-        limits=Limits(start_s=limit, train_s=limit, move_s=limit),
+        sending=SendOrders(bucket_bytes=config.weight_bucket_mib << 20, limit_s=config.weight_sync_timeout_s),
+        limits=Limits(start_s=config.start_timeout_s, train_s=limit, move_s=limit),
     )
 
 

@@ -1,8 +1,9 @@
-"""The policy's weights from the trainer's ranks to rollout engines: through Ray's object store, or through a folder.
+"""The policy's weights from the trainer's ranks to rollout engines: sent, through Ray's object store, or by a folder.
 
 | way | what travels | for |
 |---|---|---|
 | store | one copy in the main memory of each node, read in place by all its engines | engines that take tensors |
+| tensor, nccl | buckets, from the ranks to each engine in its turn | SGLang servers |
 | disk | one folder, replaced whole at every step; on several nodes it must be on shared storage | any engine |
 
 Owns the ways; which one is taken is decided in ``weight_sync``. A pool of engines lets running requests end first.
@@ -17,10 +18,12 @@ from pathlib import Path
 from typing import Protocol
 
 from assay.engines.base import Updatable
+from assay.engines.feed import FEED
 from assay.placement.plans import Mode
 
 from ..ports import Published
 from .engines import STORE, Shelf
+from .feeding import Feeds
 from .policy import RayPolicy
 
 
@@ -56,6 +59,27 @@ class ThroughStore:
             *(taker.take(reference, version) for taker in self._takers),
         )
         return Published(version=version, bytes=size, seconds=time.perf_counter() - begin)
+
+
+class ThroughFeeds:
+    """Has engines take the weights from the ranks as they are sent; ``feeds`` are theirs too. ``takers`` as above."""
+
+    def __init__(
+        self, policy: RayPolicy, engines: Sequence[Updatable], feeds: Feeds, takers: Sequence[Taker] = ()
+    ) -> None:
+        self._policy = policy
+        self._engines = engines
+        self._feeds = feeds
+        self._takers = takers
+
+    async def publish(self) -> Published:
+        begin, version = time.perf_counter(), self._policy.weight_version
+        weights = (await self._policy.put())[0][0] if self._takers else None
+        await asyncio.gather(
+            *(engine.update_weights(FEED + version, version) for engine in self._engines),
+            *(taker.take(weights, version) for taker in self._takers),
+        )
+        return Published(version=version, bytes=self._feeds.sent, seconds=time.perf_counter() - begin)
 
 
 class ThroughFolder:

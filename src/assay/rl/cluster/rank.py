@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from assay.core import log as logs
 from assay.core.errors import AssayError, StartError
@@ -25,14 +25,14 @@ from assay.training.config import TrainerConfig
 
 from ..algorithm import AlgorithmConfig
 from ..local.policy import kl_estimates
-from .crew import Told
+from .crew import Told, answered
+from .sending import Sends
+from .stages import Course, Whereabouts, tail
 from .tensors import Packed, pack, unpacked
 
 if TYPE_CHECKING:
     from assay.training.objective import PolicyObjective
     from assay.training.trainer import Trainer
-
-T = TypeVar("T")
 
 LEFT_BYTES = 512 << 20
 """What torch may still hold on a card while the trainer sleeps on it: less is noise, more was not given back."""
@@ -65,11 +65,13 @@ class State:
     extra: Json = None
 
 
-class RankHost:
-    """See the module. One call at a time."""
+class RankHost(Sends):
+    """See the module. One call at a time, but for those beside it: where it is, and that it shall stop sending."""
 
     def __init__(self, orders: RankOrders, log_level: str = "warning") -> None:
+        super().__init__()
         logs.setup(log_level)
+        self._course = Course()
         self._orders = orders
         self._trainer: Trainer | None = None
         self._objective: PolicyObjective | None = None
@@ -77,6 +79,14 @@ class RankHost:
     def pid(self) -> Told:
         """Its process."""
         return Told(value=os.getpid())
+
+    def whereabouts(self) -> Whereabouts:
+        """How far its start is. Beside the call that is under way."""
+        return self._course.told()
+
+    def standing(self) -> tuple[str, str]:
+        """Which calls it is in, and the end of its log. Beside the call that is under way."""
+        return self._course.standing(), tail(self._course.told().log)
 
     def rendezvous(self, across: bool) -> Told:
         """Where the ranks can find each other, if this is the first one; ``across``: they are on several nodes."""
@@ -87,49 +97,55 @@ class RankHost:
 
     def join(self, rendezvous: str | None) -> Told:
         """Meet the others and load the weights; the state."""
-        return _answered(lambda: self._join(rendezvous))
+        return answered(lambda: self._join(rendezvous))
 
     def step(self, batch: TrainBatch) -> Told:
         """Train; metrics and state."""
-        return _answered(lambda: (self._step(batch), self._state()))
+        return answered(lambda: (self._step(batch), self._state()))
 
     def kl(self, sequences: Sequence[TrainSequence]) -> Told:
-        return _answered(lambda: kl_estimates(self._there(), sequences))
+        return answered(lambda: kl_estimates(self._there(), sequences))
 
     def logprobs(self, sequences: Sequence[TrainSequence]) -> Told:
         """Of these weights, of every response token."""
-        return _answered(lambda: self._logprobs(sequences))
+        return answered(lambda: self._logprobs(sequences))
 
     def save(self, extra: Json) -> Told:
-        return _answered(lambda: self._there().save(extra=extra))
+        return answered(lambda: self._there().save(extra=extra))
 
     def sleep(self) -> Told:
         """Off the card; the bytes that came free."""
-        return _answered(self._sleep)
+        return answered(self._sleep)
 
     def wake(self) -> Told:
         """Onto the card; the bytes taken."""
-        return _answered(self._wake)
+        return answered(self._wake)
 
     def put(self) -> Told:
         """The weights in Ray's object store: its reference and their bytes, from the first rank."""
-        return _answered(self._put)
+        return answered(self._put)
+
+    def outline(self) -> Told:
+        """Names and shapes of the weights."""
+        return answered(lambda: self._there().outline())
 
     def export(self, folder: str) -> Told:
         """The weights as a folder, whole when this returns; their bytes."""
-        return _answered(lambda: self._export(Path(folder)))
+        return answered(lambda: self._export(Path(folder)))
 
     def take(self, packed: Packed, version: str) -> Told:
         """Take weights in the place of one's own (a rank that is alone, and trains nothing)."""
-        return _answered(lambda: self._take(packed, version))
+        return answered(lambda: self._take(packed, version))
 
     def asleep(self) -> Told:
         """Whether its weights are off the card."""
-        return _answered(lambda: self._there().asleep)
+        return answered(lambda: self._there().asleep)
 
     def _join(self, rendezvous: str | None) -> State:
+        self._course.enter("imports")
+        # Cards are counted as nvidia-smi counts them; read when CUDA is first used.
+        os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
         import torch
-        import torch.distributed as dist
         from transformers.utils import logging as transformers_logging
 
         from assay.training.trainer import Trainer
@@ -142,25 +158,46 @@ class RankHost:
         # Ray shows each rank one card, which is its first.
         os.environ["LOCAL_RANK"] = "0"
         if rendezvous is not None:
-            cuda = torch.cuda.is_available() and orders.trainer.device != "cpu"
-            if cuda:
-                for name, value in GROUP_ENVIRONMENT.items():
-                    os.environ.setdefault(name, value)
-                torch.cuda.set_device(0)
-            try:
-                dist.init_process_group(
-                    # Of weights that sleep in main memory, gloo makes wholes.
-                    "cpu:gloo,cuda:nccl" if cuda else "gloo",
-                    init_method=rendezvous,
-                    rank=orders.rank,
-                    world_size=orders.size,
-                    timeout=timedelta(seconds=orders.timeout_s),
-                )
-            except (RuntimeError, ValueError) as error:
-                raise StartError(f"rank {orders.rank} did not meet the others at {rendezvous}: {error}") from error
-        self._trainer = Trainer(orders.trainer)
+            self._meet(rendezvous)
+        self._trainer = Trainer(orders.trainer, enter=self._course.enter)
         self._objective = orders.algorithm.objective(orders.longest)
+        self._course.enter("ready")
         return replace(self._state(), extra=self._trainer.extra)
+
+    def _meet(self, rendezvous: str) -> None:
+        """The process group of all ranks, tried out: what hangs in it is told from what hangs later."""
+        import torch
+        import torch.distributed as dist
+
+        orders = self._orders
+        cuda = orders.trainer.device != "cpu" and torch.cuda.is_available()
+        if LOOPBACK in rendezvous:
+            # By itself gloo asks for the address of this machine's name, which may be nobody's.
+            os.environ.setdefault("GLOO_SOCKET_IFNAME", _loopback_interface())
+        if cuda:
+            self._course.enter("card")
+            for name, value in GROUP_ENVIRONMENT.items():
+                os.environ.setdefault(name, value)
+            torch.cuda.set_device(0)
+        self._course.enter("process group")
+        try:
+            dist.init_process_group(
+                # Of weights that sleep in main memory, gloo makes wholes.
+                "cpu:gloo,cuda:nccl" if cuda else "gloo",
+                init_method=rendezvous,
+                rank=orders.rank,
+                world_size=orders.size,
+                timeout=timedelta(seconds=orders.timeout_s),
+            )
+            for device in ("cpu", "cuda") if cuda else ("cpu",):
+                self._course.enter("first sum by NCCL" if device == "cuda" else "first sum by gloo")
+                one = torch.ones(1, device=device)
+                dist.all_reduce(one)
+                # Reading it waits for it.
+                if one.item() != orders.size:
+                    raise StartError(f"rank {orders.rank}: {orders.size} ranks add up to {one.item():g} on {device}")
+        except (RuntimeError, ValueError) as error:
+            raise StartError(f"rank {orders.rank} did not meet the others at {rendezvous}: {error}") from error
 
     def _step(self, batch: TrainBatch) -> StepMetrics:
         assert self._objective is not None
@@ -215,10 +252,19 @@ class RankHost:
         cards = trainer.policy.device.type == "cuda"
         return State(weight_version=trainer.weight_version, updates=trainer.updates, cards=cards)
 
+    def trainer(self) -> Trainer:
+        return self._there()
+
     def _there(self) -> Trainer:
         if self._trainer is None:
             raise AssayError(f"rank {self._orders.rank} of the trainer has not joined the others")
         return self._trainer
+
+
+def _loopback_interface() -> str:
+    """As this machine calls it."""
+    names = [name for _, name in socket.if_nameindex()]
+    return "lo" if "lo" in names else next((name for name in names if name.startswith("lo")), "lo")
 
 
 def _held() -> int:
@@ -226,10 +272,3 @@ def _held() -> int:
     import torch
 
     return int(torch.cuda.memory_reserved()) if torch.cuda.is_available() else 0
-
-
-def _answered(work: Callable[[], T]) -> Told:
-    try:
-        return Told(value=work())
-    except AssayError as error:
-        return Told(error=error)
