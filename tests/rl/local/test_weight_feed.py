@@ -161,15 +161,17 @@ def test_a_refused_bucket_keeps_the_old_version(trainer: Trainer, way: FedWay) -
 def test_a_broadcast_that_nobody_takes_ends(stopped: bool, why: str) -> None:
     async def main() -> None:
         async with Taking() as taking:
-            group = SendingGroup("g", host="127.0.0.1", size=2, backend="gloo", limit_s=1.0)
+            group = SendingGroup(f"nobody-{stopped}", host="127.0.0.1", size=2, backend="gloo", limit_s=30.0)
             joined = asyncio.ensure_future(taking.receiver("v").join(group.told))
             await asyncio.to_thread(group.meet)
             await joined
+            # They have met, which takes its time on a busy machine; a broadcast has less.
+            group._limit_s = 1.0
             stop = threading.Event()
             if stopped:
                 stop.set()
             # More than what sockets hold for a reader.
-            with pytest.raises(StartError, match=f"the broadcast in 'g' {why}"):
+            with pytest.raises(StartError, match=f"the broadcast in 'nobody-{stopped}' {why}"):
                 await asyncio.to_thread(group.broadcast, torch.zeros(1 << 26, dtype=torch.uint8), stop)
             await asyncio.to_thread(group.abort)
 
