@@ -66,7 +66,7 @@ def test_a_kill_in_the_middle_changes_no_byte(folder: Path) -> None:
     for journal in ("samples.parquet", "samples.hinted.parquet", "general.parquet"):
         killed_at(folder, journal)
     run("cut")
-    for name in ("sft.jsonl", "report.json", "report.md"):
+    for name in ("sft.jsonl", "rl.jsonl", "report.json", "report.md"):
         assert (folder / "cut" / name).read_bytes() == (folder / "whole" / name).read_bytes(), name
     rows = [json.loads(line) for line in (folder / "cut" / "sft.jsonl").read_text().splitlines()]
     assert {row["task"] for row in rows} == {"judge", "general"}
@@ -83,6 +83,22 @@ def test_the_same_again_asks_nobody_and_another_share_only_what_is_new(folder: P
     run("out", ratio=1.0)
     assert (folder / "out" / "samples.parquet").read_bytes() == first["samples.parquet"]
     assert len((folder / "out" / "sft.jsonl").read_bytes()) > len(first["sft.jsonl"])
+
+
+def test_prompts_alone_ask_nobody_and_leave_out_what_another_run_finds_too_easy(folder: Path) -> None:
+    run("plain", prompts_only=True, general=None, ratio=0)
+    assert [path.name for path in (folder / "plain").iterdir()] == ["rl.jsonl"]
+    assert len((folder / "plain" / "rl.jsonl").read_text().splitlines()) == 40
+    run("sampled", engine_options={"replies": ["\\boxed{1}"]}, general=None, ratio=0)
+    run("left", prompts_only=True, easy_from=Path("sampled"), general=None, ratio=0)
+    rows = [json.loads(line) for line in (folder / "left" / "rl.jsonl").read_text().splitlines()]
+    # Always 1: right of the five single candidates with gold 1, which are too easy.
+    assert {row["metadata"]["item"] for row in rows if row["metadata"]["item"].startswith("s")} == {
+        f"s{i}" for i in range(0, 10, 2)
+    }
+    assert len(rows) == 35
+    with pytest.raises(InputError, match="no samples"):
+        run("left", prompts_only=True, easy_from=Path("nowhere"), general=None, ratio=0)
 
 
 def test_nothing_kept_is_an_exit_code(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,11 @@ DEFAULT_JUDGE = "pointwise"
 
 def judge_of(flags: JudgeFlags, default: str = DEFAULT_JUDGE) -> Judge:
     """The judge that is named, or ``default``, with its options."""
+    return build_judge(flags.judge or default, **judge_options(flags))
+
+
+def judge_options(flags: JudgeFlags) -> dict[str, object]:
+    """The options of the judge that the flags say."""
     shorthands = {"choices": flags.choices, "lenient": flags.lenient, "language": flags.language, "mode": flags.mode}
     # A flag at its default says nothing, so that a judge without that option can be asked for.
     said: dict[str, object] = {
@@ -39,7 +44,7 @@ def judge_of(flags: JudgeFlags, default: str = DEFAULT_JUDGE) -> Judge:
     }
     if flags.principles is not None:
         said |= {"principles": load_given(flags.principles)} if _for_all(flags.principles) else {"stored": True}
-    return build_judge(flags.judge or default, **said, **flags.judge_options)
+    return said | flags.judge_options
 
 
 def prepared(flags: JudgeFlags, items: tuple[Item, ...]) -> tuple[Item, ...]:

@@ -24,6 +24,10 @@ class RftFlags(AskingFlags, RftPlan):
     """Files or hub datasets with gold, or published preference sets by name (helpsteer2, name=FILE)."""
     out: Annotated[Path, typer.Option("--out", "-o")] = Path("rft")
     """Folder: recorded samples, sft.jsonl, report.json, report.md; an unfinished build is gone on with."""
+    prompts_only: Annotated[bool, typer.Option("--prompts-only")] = False
+    """Ask nobody: write only the prompts for RL (rl.jsonl), for assay train --rm-type grm-outcome."""
+    easy_from: Path | None = None
+    """Folder of an earlier assay rft whose samples say which items are too easy for RL; the own one unless said."""
     format: Literal["jsonl", "parquet"] = "jsonl"
     """Of the rows: sft.jsonl or sft.parquet."""
     general: str | None = None

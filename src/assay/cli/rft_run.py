@@ -15,16 +15,19 @@ from assay.core.errors import InputError
 from assay.core.types import Item
 from assay.data import BadRecord, FieldMap
 from assay.data.preference.sources import preference_items
+from assay.data.principles import load_given
 from assay.judges import Judge
+from assay.judges.principles import from_principles
 from assay.report.page import write_whole
 from assay.report.rft import markdown, print_report
 from assay.scoring.job import Job, JobResult, run_job
 from assay.spct.general import General, load_general
 from assay.spct.plan import SOURCE, RftPlan
-from assay.spct.run import REPORT_JSON, REPORT_MD, Settings, Stage, build, jobs, write_rows
+from assay.spct.prompts import Said
+from assay.spct.run import PROMPTS, REPORT_JSON, REPORT_MD, Settings, Stage, build, jobs, write_prompts, write_rows
 from assay.spct.work import Sorted, sort_items
 
-from .building import backend, judge_of, prepared
+from .building import DEFAULT_JUDGE, backend, judge_of, judge_options, prepared
 from .judge import JudgeFlags
 from .progress import judging_progress
 from .rft import RftFlags
@@ -43,6 +46,9 @@ def build_rft(flags: RftFlags) -> None:
     found = sort_items(prepared(asking, items), judge, _single(asking, judge))
     general = _general(flags)
     _announce(found, bad)
+    if flags.prompts_only:
+        _prompts(flags, asking, found, how)
+        return
     stopped = _sample(flags, asking, found, general, how)
     rows, report = build(found, general, how)
     print_report(console, report)
@@ -52,6 +58,7 @@ def build_rft(flags: RftFlags) -> None:
     path = write_rows(rows, how.folder, flags.format)
     write_whole(how.folder / REPORT_JSON, (report.model_dump_json(indent=2) + "\n").encode("utf-8", "backslashreplace"))
     write_whole(how.folder / REPORT_MD, markdown(report).encode("utf-8", "backslashreplace"))
+    _prompts(flags, asking, found, how)
     say(f"{len(rows)} rows in {path}; report: {how.folder / REPORT_MD}")
     if not rows:
         sys.exit(1)
@@ -108,6 +115,21 @@ def _of(source: str, flags: RftFlags, bad: list[str]) -> Iterator[Item]:
             bad.append(f"{source}, line {item.line}: {item.reason}")
         else:
             yield replace(item, metadata={SOURCE: name, **item.metadata})
+
+
+def _prompts(flags: RftFlags, asking: JudgeFlags, found: Sorted, how: Settings) -> None:
+    name, options = flags.judge or DEFAULT_JUDGE, judge_options(asking)
+    if flags.principles is not None and "principles" in options:
+        options["principles"] = from_principles(load_given(flags.principles))
+    said = {
+        "samples": Said(judge=name, options=options),
+        "single": Said(judge=name, options={**options, "mode": "0-1"}),
+    }
+    easy = flags.easy_from or how.folder
+    if flags.easy_from is not None and not any((easy / f"{name}.parquet").exists() for name in said):
+        raise InputError(f"--easy-from {str(easy)!r} holds no samples of assay rft")
+    written = write_prompts(found, said, how, easy)
+    say(f"{written} prompts for RL in {how.folder / PROMPTS}")
 
 
 def _general(flags: RftFlags) -> General | None:

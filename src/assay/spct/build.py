@@ -53,7 +53,7 @@ def by_subject(rows: Iterable[ResultRow]) -> dict[Subject, list[ResultRow]]:
 
 def standings(work: Work, samples: Votes) -> Iterator[tuple[Item, Subject, Standing]]:
     """What becomes of each item that was sampled; ``Item``: what the sample is about."""
-    for part, subject, gold in _subjects(work):
+    for part, subject, gold in subjects(work):
         votes = samples.get(subject)
         if votes:
             yield part, subject, standing([fate(vote, gold) for vote in votes])
@@ -73,7 +73,7 @@ def hinted_judge(judge: Judge, plan: RftPlan, *, chinese: bool = False) -> Hinte
 def collect(work: Work, plan: RftPlan, samples: Votes, hinted: Votes, hinter: HintedJudge, into: Built) -> None:
     """Add the rows of one work, and what became of its items."""
     shown = hinter if plan.keep_hint else work.judge
-    for item, subject, gold in _subjects(work):
+    for item, subject, gold in subjects(work):
         votes = samples.get(subject, ())
         if not votes:
             continue
@@ -94,7 +94,7 @@ def _keeps(found: Standing, plan: RftPlan) -> bool:
     return found is Standing.OPEN or plan.keep_easy
 
 
-def _subjects(work: Work) -> Iterator[tuple[Item, Subject, tuple[float, ...]]]:
+def subjects(work: Work) -> Iterator[tuple[Item, Subject, tuple[float, ...]]]:
     """What samples are about, with its gold, in the order of the items."""
     for item in work.items:
         for index, part in enumerate(parts(work.judge, item)):

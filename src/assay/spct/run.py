@@ -1,13 +1,13 @@
 """A build as jobs over result files that resume, and its files. The thin shell around ``build``.
 
 Files of the folder: ``samples.parquet`` and ``single.parquet`` (samples without a hint), the same with ``.hinted``,
-``general.parquet`` (answers); then ``sft.jsonl`` or ``sft.parquet``, and ``report.json``. Result files are read by
-``assay judge --replay`` and by ``assay rm`` as any other. Nothing in the last two tells when or how often it was run.
+``general.parquet`` (answers); then ``sft.jsonl`` or ``sft.parquet``, ``rl.jsonl``, and ``report.json``. The first are
+read by ``assay judge --replay`` and by ``assay rm`` as any other. Nothing in the last tells when or how often it ran.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,7 @@ from .build import Built, Votes, by_subject, collect, hinted_judge, to_hint
 from .general import General, GeneralRow, mixed, wanted_rows
 from .hinted import HintedJudge
 from .plan import RftPlan
+from .prompts import Said, prompt_rows
 from .rows import COLUMNS
 from .tally import GeneralCounts, RftReport
 from .work import Sorted, Work
@@ -31,7 +32,7 @@ from .work import Sorted, Work
 Format = Literal["jsonl", "parquet"]
 Stage = Literal["samples", "hinted", "general"]
 
-REPORT_JSON, REPORT_MD = "report.json", "report.md"
+REPORT_JSON, REPORT_MD, PROMPTS = "report.json", "report.md", "rl.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +104,27 @@ def write_rows(rows: list[dict[str, Any]], folder: Path, form: Format) -> Path:
     else:
         seal(rows, path, {"assay_sft": 1}, COLUMNS)
     return path
+
+
+def write_prompts(found: Sorted, said: Mapping[str, Said], how: Settings, easy: Path) -> int:
+    """Write the prompts for RL, and return how many there are.
+
+    Args:
+        said: what the judge of each work is built of, by the work's name.
+        easy: the folder of the recorded run that says which items are too easy.
+
+    Raises:
+        OutputError: they cannot be written.
+    """
+    how.folder.mkdir(parents=True, exist_ok=True)
+    return write_jsonl(
+        how.folder / PROMPTS,
+        (
+            row
+            for work in found.works
+            for row in prompt_rows(work, said[work.name], _votes(easy / f"{work.name}.parquet", work), how.plan)
+        ),
+    )
 
 
 def _job(how: Settings, out: Path, judge: Judge, items: tuple[Item, ...], plan: VotePlan | None) -> Job:

@@ -23,6 +23,7 @@ from .custom import CustomReward
 from .dummy import DummyReward
 from .judge import JudgeReward, dapo_parts, score_part
 from .loading import load_function
+from .outcome import OutcomeReward
 from .post_process import PostProcess
 from .seen import RunArgs
 from .steps import AGGREGATES, StepCutter, StepsReward
@@ -135,10 +136,12 @@ def _reward(config: RewardConfig, backends: Backends, args: RunArgs) -> RewardFu
         case "dapo-genrm" | "math" | "judge":
             name = {"dapo-genrm": "verifier", "math": "math"}.get(rm_type, config.judge or "")
             return _judge(config, backends, name, dapo=rm_type == "dapo-genrm")
+        case "grm-outcome":
+            return OutcomeReward(readable=config.grm_readable_bonus)
         case None:
             raise InputError(
-                "nothing says what an answer earns: give --rm-type (dapo-genrm, math, judge, dummy), --judge, "
-                "--custom-rm-path, --reward-parts or --step-judges"
+                "nothing says what an answer earns: give --rm-type (dapo-genrm, math, judge, grm-outcome, dummy), "
+                "--judge, --custom-rm-path, --reward-parts or --step-judges"
             )
 
 

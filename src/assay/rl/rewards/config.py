@@ -14,7 +14,7 @@ from .policy import JudgeFailureAs
 
 log = logging.getLogger(__name__)
 
-RmType = Literal["dapo-genrm", "math", "judge", "dummy"]
+RmType = Literal["dapo-genrm", "math", "judge", "grm-outcome", "dummy"]
 
 
 class RewardVoting(VotingFields):
@@ -51,7 +51,8 @@ class RewardConfig(Config):
     """What an answer of the policy earns, and who says so."""
 
     rm_type: RmType | None = None
-    """dapo-genrm, math, judge (see --judge) or dummy."""
+    """dapo-genrm, math, judge (see --judge), dummy, or grm-outcome: the policy itself is a judge, and earns 1 for a
+    right verdict, -1 for any other answer."""
     judge: str | None = None
     """A judge by name, or the path of its TOML file; its score is the reward."""
     judge_options: dict[str, Any] = Field(default_factory=dict[str, Any])
@@ -79,6 +80,8 @@ class RewardConfig(Config):
     """JSON: votes of the judges: {"k": 8, "reduce": "mean", "stop": "certain", ...}."""
     reward_seed: int = Field(default=0, ge=0)
     """Another seed gives independent draws of the judges."""
+    grm_readable_bonus: FiniteFloat = Field(default=0.0, ge=0)
+    """With grm-outcome: what any verdict that can be read earns beside; the paper has no such reward."""
     reward_threads: int = Field(default=16, ge=1)
     """Calls of a reward function without async that run at a time."""
     judge_failure_as: JudgeFailureAs = "mask"
@@ -110,6 +113,10 @@ class RewardConfig(Config):
             raise ValueError("rm_type 'judge' needs a judge: name one with --judge")
         if self.judge and self.rm_type in ("dapo-genrm", "math"):
             raise ValueError(f"rm_type {self.rm_type!r} has a judge of its own; leave judge {self.judge!r} out")
+        if self.judge and self.rm_type == "grm-outcome":
+            raise ValueError(f"rm_type 'grm-outcome' takes the judge of each prompt; leave judge {self.judge!r} out")
+        if self.grm_readable_bonus and self.rm_type != "grm-outcome":
+            raise ValueError(f"grm_readable_bonus {self.grm_readable_bonus:g} has no effect without grm-outcome")
         if self.judge and self.rm_type == "dummy" and not self.deferred:
             raise ValueError(f"rm_type 'dummy' asks no judge, so judge {self.judge!r} has no effect; leave one out")
         if self.custom_steps_path and not self.step_judges:
