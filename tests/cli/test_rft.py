@@ -89,7 +89,7 @@ def test_prompts_alone_ask_nobody_and_leave_out_what_another_run_finds_too_easy(
     run("plain", prompts_only=True, general=None, ratio=0)
     assert [path.name for path in (folder / "plain").iterdir()] == ["rl.jsonl"]
     assert len((folder / "plain" / "rl.jsonl").read_text().splitlines()) == 40
-    run("sampled", engine_options={"replies": ["\\boxed{1}"]}, general=None, ratio=0)
+    run("sampled", engine_options={"replies": ["\\boxed{1}"]}, general=None, ratio=0, keep_easy=True)
     run("left", prompts_only=True, easy_from=Path("sampled"), general=None, ratio=0)
     rows = [json.loads(line) for line in (folder / "left" / "rl.jsonl").read_text().splitlines()]
     # Always 1: right of the five single candidates with gold 1, which are too easy.

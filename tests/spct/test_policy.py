@@ -34,7 +34,7 @@ def prompts(folder: Path) -> list[dict[str, Any]]:
 
 def test_a_prompt_is_what_the_judge_is_asked_with_what_is_right(tmp_path: Path) -> None:
     found = sort([*ITEMS, alone("s", "mixed", 1)])
-    how = Settings(folder=tmp_path, plan=RftPlan(orders=3))
+    how = Settings(folder=tmp_path, plan=RftPlan(prompts_per_item=3))
     assert write_prompts(found, SAID, how, tmp_path) == 27 == len(prompts(tmp_path))
     by_id = {one.id: one for one in [*ITEMS, alone("s", "mixed", 1)]}
     orders = set()

@@ -27,6 +27,7 @@ from assay.spct.prompts import Said
 from assay.spct.run import PROMPTS, REPORT_JSON, REPORT_MD, Settings, Stage, build, jobs, write_prompts, write_rows
 from assay.spct.work import Sorted, sort_items
 
+from .asking import AskingFlags
 from .building import DEFAULT_JUDGE, backend, judge_of, judge_options, prepared
 from .judge import JudgeFlags
 from .progress import judging_progress
@@ -81,7 +82,7 @@ def _asking(flags: RftFlags) -> JudgeFlags:
         raise InputError("--mode '0-1' is taken by itself for single candidates: leave it out")
     if flags.engine == "service":
         raise InputError("--engine 'service' judges by its own prompts, without a hint: name its engine (openai)")
-    return JudgeFlags(**{name: value for name, value in flags if name in JudgeFlags.model_fields and name != "out"})
+    return JudgeFlags(**{name: value for name, value in flags if name in AskingFlags.model_fields})
 
 
 def _single(asking: JudgeFlags, judge: Judge) -> Judge | None:

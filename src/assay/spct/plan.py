@@ -29,7 +29,7 @@ class RftPlan(Config):
     """Keep items whose samples are all right."""
     ratio: FiniteFloat = Field(default=0.0, ge=0)
     """Rows of general instructions for each row of judging; the paper has 1070 to 186, which is 5.75."""
-    orders: int = Field(default=1, ge=1)
+    prompts_per_item: int = Field(default=1, ge=1)
     """Prompts for RL out of each item, each with an order of the candidates of its own."""
     seed: int = Field(default=0, ge=0)
     """Another seed draws other samples, orders and general rows."""

@@ -42,7 +42,7 @@ def prompt_rows(work: Work, said: Said, samples: Votes, plan: RftPlan) -> Iterat
         if subject in easy and not plan.keep_easy:
             continue
         content = content_hash(work.judge, item)
-        for place in range(plan.orders):
+        for place in range(plan.prompts_per_item):
             draw = make_draw(f"{work.judge.asks}-policy", content, item.n, vote=place, base=plan.seed)
             best = draw.order.index(gold.index(max(gold))) + 1
             asked = AskedVerdict(judge=said.judge, options=dict(said.options), order=draw.order, gold=gold)
