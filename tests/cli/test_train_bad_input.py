@@ -16,6 +16,7 @@ import pytest
 from tests.rl.tiny import save_tiny
 
 from assay.cli.main import main
+from assay.core.lock import Lock
 from assay.tracking.lines import NAME, read_lines
 
 REWARDS = '''
@@ -253,6 +254,19 @@ def test_a_judge_that_cannot_be_reached(stage: Stage) -> None:
     assert "no judge service at http://127.0.0.1:9/genrm" in told.error
     assert "assay serve" in told.error
     assert not (stage.run / NAME).exists()
+
+
+@pytest.mark.parametrize("folder", ["run", "saved"])
+def test_a_folder_that_another_run_writes(stage: Stage, folder: str) -> None:
+    flags = {"custom_rm_path": stage.reward("raises"), "max_dead_steps": 0, "save": stage.folder / "saved"}
+    with Lock(stage.folder / folder / ".lock", "it", "wait"):
+        told = stage.train(**flags)
+    assert told.code == 2
+    assert f"the folder '{stage.folder / folder}' is being written by another run (process " in told.error
+    assert f"or name another --{'run-dir' if folder == 'run' else 'save'}" in told.error
+    assert not (stage.run / "config.json").exists()
+    assert stage.train(**flags).code == 0
+    assert not list(stage.folder.rglob(".lock*"))
 
 
 def test_a_reward_that_nobody_gives(stage: Stage) -> None:

@@ -43,7 +43,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     killed = RunFile(path, HEADER)
     judge_into(killed, engine, *"12345", stop_after=3)
     assert killed._journal is not None
-    killed._unlock()  # as the system does
+    killed._lock.release()  # as the system does
     killed._journal.flush()  # a kill -9 now: nothing is closed, nothing sealed
     assert not path.exists()
     with RunFile(path, HEADER) as file:
@@ -116,7 +116,7 @@ def test_a_full_disk_stops_the_run_with_one_error(tmp_path: Path) -> None:
 
 def test_one_run_at_a_time_writes_a_file(tmp_path: Path) -> None:
     path = tmp_path / "out.parquet"
-    with RunFile(path, HEADER), pytest.raises(InputError, match="another run is writing"):
+    with RunFile(path, HEADER), pytest.raises(InputError, match="being written by another run"):
         RunFile(path, HEADER)
     RunFile(path, HEADER).close()
     assert [p.name for p in tmp_path.iterdir()] == ["out.parquet"]

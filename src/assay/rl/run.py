@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from assay.tracking.config import TrackingConfig
 from assay.tracking.lines import BASELINE, MetricLines
 from assay.tracking.trackers import need
 from assay.training import folders
-from assay.training.run_folder import begin_folder
+from assay.training.run_folder import begin_folder, one_writer
 
 from .config import TrainConfig
 from .monitor.config import MonitorConfig
@@ -77,16 +78,24 @@ async def train(
         tell: told what the run does, step by step and within a step.
 
     Raises:
-        InputError, StartError: it cannot begin; nothing was trained.
+        InputError, StartError: it cannot begin (another run may be writing the folder); nothing was trained.
         TrainingStopped: it must not go on; a checkpoint is saved.
         OutputError: a result could not be written; the last checkpoint is untouched.
     """
     plan = make_plan(config)
     for name in config.settings(TrackingConfig).trackers:
         need(name)
-    config = prepared(config)
-    if plan is not None:
-        write_whole(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
+    with ExitStack() as held:
+        one_writer(config.run_dir, config.checkpoints, held)
+        config = prepared(config)
+        if plan is not None:
+            write_whole(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
+        await _run(config, plan, result, observers, tell)
+
+
+async def _run(
+    config: TrainConfig, plan: Plan | None, result: RunResult, observers: Sequence[Observer], tell: Tell | None
+) -> None:
     from .assembly import assembled
 
     async with assembled(config, plan, tell) as run:

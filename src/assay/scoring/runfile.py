@@ -6,17 +6,17 @@ later call with the same output goes on where this one stopped, if it is the sam
 
 from __future__ import annotations
 
-import fcntl
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import pyarrow as pa
 
-from assay.core.errors import InputError, OutputError
+from assay.core.errors import InputError
+from assay.core.lock import Lock
 from assay.core.types import Json
 from assay.data import COLUMNS, VERDICT, ResultRow, row_to_json
 
@@ -76,7 +76,7 @@ class RunFile:
             if self._journal_path.exists() or not path.exists():
                 self._journal = self._open()
         except BaseException:
-            self._unlock()
+            self._lock.release()
             raise
 
     def __enter__(self) -> Self:
@@ -110,7 +110,7 @@ class RunFile:
     def close(self, order: Iterable[Subject] = ()) -> None:
         """Turn everything into the Parquet file: rows in ``order`` first, the others as they came. Twice is fine."""
         if self._journal is None:
-            self._unlock()
+            self._lock.release()
             return
         self._journal.close()
         _, rows = read_journal(self._journal_path)
@@ -126,7 +126,7 @@ class RunFile:
         seal(read_at(self._journal_path, (last[key] for key in wanted)), self.path, self._header, COLUMNS)
         self._journal_path.unlink()
         self._journal = None
-        self._unlock()
+        self._lock.release()
 
     def replace(self, rows: Iterable[ResultRow]) -> None:
         """Make ``rows`` all that there is, and close."""
@@ -135,12 +135,7 @@ class RunFile:
             self._journal = None
         seal(map(row_to_json, rows), self.path, self._header, COLUMNS)
         self._journal_path.unlink(missing_ok=True)
-        self._unlock()
-
-    def _unlock(self) -> None:
-        if not self._lock.closed:
-            self._lock.close()
-            _lock_path(self.path).unlink(missing_ok=True)
+        self._lock.release()
 
     def _delete(self) -> None:
         """Start over. Only what is a run of ours is deleted: a wrong ``--out`` must not cost anybody's data."""
@@ -201,27 +196,11 @@ def write_run(path: Path, header: RunHeader, rows: Iterable[ResultRow], *, fresh
         file.replace(rows)
 
 
-def _lock_path(path: Path) -> Path:
-    return path.with_name(path.name + ".lock")
-
-
-def _lock(path: Path) -> IO[str]:
+def _lock(path: Path) -> Lock:
     """The run's lock, held by this process until it ends, however it ends."""
     if path.is_dir():
         raise InputError(f"{str(path)!r} is a directory; name a file in it")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        held = _lock_path(path).open("w")
-    except OSError as error:
-        raise OutputError(
-            f"cannot write beside {str(path)!r}: {error.strerror or error}. Name another output."
-        ) from error
-    try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        held.close()
-        raise InputError(f"another run is writing {str(path)!r}; wait for it, or name another output") from error
-    return held
+    return Lock(path.with_name(path.name + ".lock"), repr(str(path)), "name another output")
 
 
 def _key(row: Mapping[str, Any]) -> Key:

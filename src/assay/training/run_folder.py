@@ -1,19 +1,36 @@
-"""The settings in a run's folder: the same command goes on with it, another one is refused by the name of the setting.
+"""A run's folder: one process writes it at a time; the same command goes on with it, another one is refused by the name
+of the setting.
 
-Owns: that file. Does not own: which settings may change (each kind of run), checkpoints (``folders``).
+Owns: the file of the settings, and the lock. Does not own: which settings may change (each kind of run), checkpoints
+(``folders``).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 from assay.core.errors import InputError
 from assay.core.files import write_whole
+from assay.core.lock import Lock
 
-CONFIG = "config.json"
+CONFIG, LOCK = "config.json", ".lock"
+
+
+def one_writer(run_dir: Path, checkpoints: Path, stack: ExitStack) -> None:
+    """Hold the folder of a run until ``stack`` is left, and that of its checkpoints where it is another (``--save``).
+
+    Raises:
+        InputError: another run writes one of them. OutputError: it cannot be written.
+    """
+    flags = {run_dir: "--run-dir"}
+    if run_dir.resolve() not in checkpoints.resolve().parents:
+        flags[checkpoints] = "--save"
+    for folder, flag in flags.items():
+        stack.enter_context(Lock(folder / LOCK, f"the folder {str(folder)!r}", f"name another {flag}"))
 
 
 def begin_folder(path: Path, told: Mapping[str, Any], *, may_change: Collection[str], begun: bool) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from assay.tracking.trackers import RunInfo
 
 from .. import folders
 from ..ranks import Ranks
-from ..run_folder import CONFIG, begin_folder
+from ..run_folder import CONFIG, begin_folder, one_writer
 from ..trainer import MakePolicy, Trainer
 from .config import MAY_CHANGE, FitConfig
 from .loop import Fit, FitResult, Tell
@@ -50,9 +51,9 @@ def run_fit(config: FitConfig, make: Callable[[], Fitted], result: FitResult, te
         InputError, StartError: it cannot begin; nothing was trained.
         TrainingStopped: it must not go on; OutputError: a result could not be written.
     """
-    with joined():
+    with joined(), ExitStack() as held:
         ranks = Ranks()
-        load = _begun(config, ranks)
+        load = _begun(config, ranks, held)
         fitted = make()
         trainer = Trainer(config.trainer(load), policy=fitted.policy)
         log = _open(config) if ranks.first else None
@@ -63,13 +64,14 @@ def run_fit(config: FitConfig, make: Callable[[], Fitted], result: FitResult, te
         return ranks.first
 
 
-def _begun(config: FitConfig, ranks: Ranks) -> Path | None:
-    """The checkpoints to go on from. The first rank writes the settings; its error is everybody's."""
+def _begun(config: FitConfig, ranks: Ranks, held: ExitStack) -> Path | None:
+    """The checkpoints to go on from. The first rank holds the folder, writes the settings; its error is everybody's."""
     failed: AssayError | None = None
     if ranks.first:
         told = json.loads(config.model_dump_json())
-        begun = bool(folders.checkpoints(config.checkpoints)) or MetricLines(config.run_dir).last() is not None
         try:
+            one_writer(config.run_dir, config.checkpoints, held)
+            begun = bool(folders.checkpoints(config.checkpoints)) or MetricLines(config.run_dir).last() is not None
             begin_folder(config.run_dir / CONFIG, told, may_change=MAY_CHANGE, begun=begun)
         except AssayError as error:
             failed = error
