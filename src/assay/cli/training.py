@@ -14,11 +14,10 @@ from assay.report.training_page import write_training_page
 from assay.report.training_table import print_training
 from assay.rl.config import TrainConfig
 from assay.rl.run import RunResult, train
+from assay.tracking import lines
 
 from .train import TrainFlags
 from .training_progress import training_progress
-
-METRICS = "metrics.jsonl"
 
 console = Console()
 
@@ -51,7 +50,7 @@ def _config(flags: TrainFlags) -> TrainConfig:
 
 def _show(result: RunResult) -> None:
     """The table of the run, its page, and where everything is; nothing where no step was made."""
-    if not (result.run_dir / METRICS).exists():
+    if not (result.run_dir / lines.NAME).exists():
         return
     run = read_training(result.run_dir)
     write_training_page(run)

@@ -9,7 +9,7 @@ One judgment, in types:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
@@ -73,8 +73,12 @@ class Item:
 
     def only(self, index: int) -> Item:
         """The item with one of its candidates, for judges that look at each candidate on its own."""
-        gold = None if self.gold is None else (self.gold[index],)
-        return replace(self, candidates=(self.candidates[index],), gold=gold)
+        return self.picked((index,))
+
+    def picked(self, places: Sequence[int]) -> Item:
+        """The item with these of its candidates, in this order."""
+        gold = None if self.gold is None else tuple(self.gold[place] for place in places)
+        return replace(self, candidates=tuple(self.candidates[place] for place in places), gold=gold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ best one, and nothing else, stand on top?
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -123,9 +123,17 @@ def unit_scale(scores: Iterable[float]) -> bool:
     return all(0.0 <= score <= 1.0 for score in scores)
 
 
+def single_pairs(rows: Iterable[ResultRow]) -> Iterator[tuple[float, float]]:
+    """Score and gold of the verdicts on one candidate each."""
+    for row in rows:
+        scores, gold = row.ranking, row.own_gold
+        if scores is not None and gold is not None and len(scores) == len(gold) == 1:
+            yield scores[0], gold[0]
+
+
 def of_single(rows: Iterable[ResultRow]) -> Accepting | None:
     """Agreement over the verdicts on one candidate each."""
-    return accepting(list(_single(rows)))
+    return accepting(list(single_pairs(rows)))
 
 
 def of_ranked(rows: Iterable[ResultRow]) -> Ranking | None:
@@ -147,7 +155,7 @@ def of_grouped(rows: Iterable[ResultRow]) -> Ranking | None:
     found: list[Scored] = []
     incomplete = 0
     for group in groups.values():
-        pairs = list(_single(group))
+        pairs = list(single_pairs(group))
         if len(pairs) < len(group):
             incomplete += 1
         elif len(pairs) > 1:
@@ -158,13 +166,6 @@ def of_grouped(rows: Iterable[ResultRow]) -> Ranking | None:
 def _tied(scores: Sequence[float], gold: Sequence[float]) -> bool:
     top = {g for score, g in zip(scores, gold, strict=True) if score == max(scores)}
     return max(gold) in top and len(top) > 1
-
-
-def _single(rows: Iterable[ResultRow]) -> Iterable[tuple[float, float]]:
-    for row in rows:
-        scores, gold = row.ranking, row.own_gold
-        if scores is not None and gold is not None and len(scores) == len(gold) == 1:
-            yield scores[0], gold[0]
 
 
 def agreement(row: ResultRow, *, unit: bool) -> bool | None:

@@ -5,13 +5,13 @@ Every text from outside goes through ``escape`` here; what comes out is HTML.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 
 from assay.data import ResultRow
 
-from .agreement import unit_scale
+from .agreement import single_pairs, unit_scale
 from .charts import Part, histogram, stacked_bar, whisker
 from .figures import figures
 from .sample import readable
@@ -147,7 +147,7 @@ def scores(summary: Summary, rows: Sequence[Sequence[ResultRow]]) -> str:
     shown = [
         drawn
         for place, judge in enumerate(summary.judges)
-        if (drawn := _histogram(judge, place, list(_pairs(rows[place]))))
+        if (drawn := _histogram(judge, place, list(single_pairs(rows[place]))))
     ]
     if not shown:
         return ""
@@ -171,13 +171,6 @@ def _histogram(judge: JudgeSummary, place: int, pairs: list[tuple[float, float]]
         f'<p class="scale"><span>{number(low)}</span><span>{counts}</span>'
         f"<span>{number(high)}</span></p></figure>"
     )
-
-
-def _pairs(rows: Sequence[ResultRow]) -> Iterator[tuple[float, float]]:
-    for row in rows:
-        ranking, gold = row.ranking, row.own_gold
-        if ranking is not None and gold is not None and len(ranking) == len(gold) == 1:
-            yield ranking[0], gold[0]
 
 
 def failures(summary: Summary, rows: Sequence[Sequence[ResultRow]]) -> str:

@@ -164,9 +164,7 @@ def _open(path: Path) -> sqlite3.Connection:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
         with db:
-            db.execute(
-                "CREATE TABLE IF NOT EXISTS texts (key TEXT PRIMARY KEY, completions TEXT NOT NULL) WITHOUT ROWID"
-            )
+            db.execute(_TABLE)
     except (OSError, sqlite3.Error) as error:
         raise OutputError(
             f"cannot open the verdict cache {str(path)!r}: {error}. "

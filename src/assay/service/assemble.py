@@ -26,9 +26,9 @@ from assay.scoring.meta import MetaScorer
 from assay.scoring.policy import ScoringPolicy
 from assay.scoring.recorder import Recorder
 from assay.scoring.scorer import Scorer
-from assay.wire.genrm import GenRMConfig, InstanceSpec
+from assay.wire.genrm import RULES_KEY, GenRMConfig, InstanceSpec
 
-from .hub import RULES_KEY, Hub
+from .hub import Hub
 
 
 class ServeConfig(Config):

@@ -10,9 +10,9 @@ from assay.core.types import Json
 from assay.engines.base import EngineHealth
 from assay.judges.base import Judge
 from assay.scoring.scorer import Scorer
-from assay.wire.genrm import DEFAULT_KEY
+from assay.wire.genrm import DEFAULT_KEY, RULES_KEY
 
-from .hub import RULES_KEY, Hub
+from .hub import Hub
 from .instance import Instance
 from .metas import Metas
 from .settings import ServiceSettings

@@ -9,9 +9,6 @@ from assay.judges.base import Judge
 from assay.scoring.meta import MetaScorer
 from assay.scoring.scorer import Scorer
 
-RULES_KEY = "__rules__"
-"""The name of the rule engine among instances; no route key can be it."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hub:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn.attention.bias import causal_lower_right
 from torch.nn.functional import scaled_dot_product_attention
 
-from assay.engines.embedded.attention import Plan, additive
+from assay.engines.embedded.attention import Plan, additive, visible
 
 from .packing import Segment
 
@@ -81,7 +81,7 @@ class SegmentPlan:
         """Bool ``[new, total]``: what each of the last ``new`` tokens sees. Kept: siblings are often equally long."""
         known = self._masks.get((new, total, window))
         if known is None:
-            known = _seen(torch.arange(total - new, total, device=device), total, window)
+            known = visible(torch.arange(total - new, total, device=device), total, window)
             self._masks[new, total, window] = known
         return known
 
@@ -136,17 +136,9 @@ class PaddedPlan:
         """Additive ``[segments, 1, groups * longest, total]``."""
         name = (groups, window, like.dtype)
         if name not in self._masks:
-            seen = _seen(self._places, self._total, window)
+            seen = visible(self._places, self._total, window)
             self._masks[name] = additive(seen, like).repeat(1, groups, 1).unsqueeze(1)
         return self._masks[name]
-
-
-def _seen(places: Tensor, total: int, window: int | None) -> Tensor:
-    """Which of ``total`` keys a query at each of ``places [...]`` sees, ``[..., total]``."""
-    places = places.unsqueeze(-1)
-    columns = torch.arange(total, device=places.device)
-    seen = columns <= places
-    return seen if window is None else seen & (columns > places - window)
 
 
 def _key_runs(segments: Sequence[Segment], segment: Segment) -> tuple[int, int]:

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor
 
 from assay.core.errors import InputError, OutputError
+from assay.engines.embedded.bars import no_bars
 
 from . import folders
 from .adapter import delta, lora_layers, peft_name, write_adapter
-from .bars import no_bars
 from .policy import Policy
 from .ranks import Ranks, whole
 

@@ -17,10 +17,10 @@ from torch import Tensor, nn
 from assay.core.errors import InputError, StartError
 from assay.core.seeds import digest
 from assay.engines.embedded.attention import PACKED, UnsupportedAttentionError, register
+from assay.engines.embedded.bars import no_bars
 from assay.engines.embedded.weights import find_model, weight_version
 
 from .adapter import add_adapter
-from .bars import no_bars
 from .batch import TrainSequence
 from .config import TrainerConfig
 from .model import MicroBatch, TokenModel

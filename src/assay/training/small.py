@@ -11,7 +11,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from .bars import no_bars
+from assay.engines.embedded.bars import no_bars
 
 SPECIAL = ("<pad>", "<bos>", "<eos>")
 PAD, BOS, EOS = range(len(SPECIAL))

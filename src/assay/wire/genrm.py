@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 DEFAULT_KEY = "__default__"
 """Route key of the one instance that ``--genrm-model-path`` makes."""
+RULES_KEY = "__rules__"
+"""The name of the rule engine among instances; no route key can be it."""
 
 
 class GenRMEngineConfig(Config):

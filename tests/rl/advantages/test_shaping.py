@@ -3,11 +3,9 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from assay.core.errors import InputError
-from assay.rl.advantages.dead import Fate, choose_live, fate
+from assay.rl.advantages.dead import Fate, fate
 from assay.rl.advantages.estimators import ESTIMATORS, AdvantageConfig, estimate
 from assay.rl.advantages.group import LeftOut
 from assay.rl.advantages.grpo import grpo
@@ -70,20 +68,6 @@ def test_a_masked_truncated_answer_says_so_in_its_group() -> None:
 )
 def test_the_fate_of_a_group(rewards, wanted) -> None:
     assert fate(rewards) is wanted
-
-
-def test_live_groups_are_chosen_in_order() -> None:
-    groups = [[1, 1], [1, 0], [None, 1], [0, 1], [0, 2]]
-    found = choose_live(groups, 2)
-    assert (found.kept, found.spare, found.dead, found.left_out, found.missing) == ((1, 3), (4,), (0,), (2,), 0)
-    assert choose_live(groups, 5).missing == 2
-
-
-@given(st.lists(st.lists(st.none() | st.floats(-5, 5), max_size=4), max_size=8), st.integers(0, 8))
-def test_every_group_has_one_fate(groups, wanted) -> None:
-    found = choose_live(groups, wanted)
-    assert sorted(found.kept + found.spare + found.dead + found.left_out) == list(range(len(groups)))
-    assert len(found.kept) + found.missing == wanted
 
 
 def test_the_record_of_a_batch() -> None:

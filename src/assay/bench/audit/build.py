@@ -97,7 +97,7 @@ def _forms(item: Item, plan: AuditPlan, takes: Takes, own: Sequence[str]) -> Ite
     labelled = with_majority(item, humans)
     order = _order(labelled, plan.seed, own)
     shown = tuple(one and tuple(one[place] for place in order) for one in humans)
-    chosen = _Chosen(_picked(labelled, order), shown, order)
+    chosen = _Chosen(labelled.picked(order), shown, order)
     if takes(chosen.item):
         yield chosen
         return
@@ -119,11 +119,6 @@ def _order(item: Item, seed: int, own: Sequence[str]) -> tuple[int, ...]:
         mixed = [pair for pair in pairs if sum(is_own(item.candidates[place].author, own) for place in pair) == 1]
         places = list(min(mixed or pairs, key=lambda pair: _hash(item, seed, f"pair {pair}")))
     return tuple(sorted(places, key=lambda place: _hash(item, seed, f"place {item.candidates[place].text}")))
-
-
-def _picked(item: Item, order: Sequence[int]) -> Item:
-    gold = None if item.gold is None else tuple(item.gold[place] for place in order)
-    return replace(item, candidates=tuple(item.candidates[place] for place in order), gold=gold)
 
 
 def _sample(items: Sequence[_Chosen], most: int, seed: int, purpose: str) -> list[_Chosen]:

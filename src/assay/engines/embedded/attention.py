@@ -52,6 +52,17 @@ def register() -> None:
     AttentionInterface.register(PACKED, packed_attention)
 
 
+def visible(places: Tensor, total: int, window: int | None) -> Tensor:
+    """Which of ``total`` keys a query at each of ``places [...]`` sees, ``[..., total]``: its own and those before it.
+
+    ``window``: how many of them at most; None sees all.
+    """
+    places = places.unsqueeze(-1)
+    columns = torch.arange(total, device=places.device)
+    seen = columns <= places
+    return seen if window is None else seen & (columns > places - window)
+
+
 def additive(seen: Tensor, like: Tensor) -> Tensor:
     """A mask that is added to scores, in the precision of ``like``: 0 where ``seen``, else minus infinity."""
     mask = torch.zeros(seen.shape, dtype=like.dtype, device=like.device)

@@ -14,6 +14,7 @@ from assay.core.errors import InputError, StartError
 
 from ..parameters import active_parameters
 from ..sglang.model import tensor_shapes
+from .bars import no_bars
 from .config import EmbeddedConfig, Placement
 from .forward import Runner
 from .kv import KvShape
@@ -105,7 +106,7 @@ def load_model(config: EmbeddedConfig, path: Path, device: torch.device, dtype: 
     """The model in ``path`` with all of its weights, in evaluation mode."""
     from transformers import AutoModelForCausalLM
 
-    with explained(config.model, path), no_progress_bars():
+    with explained(config.model, path), no_bars():
         loaded: Any = AutoModelForCausalLM.from_pretrained(
             str(path), dtype=dtype, output_loading_info=True, trust_remote_code=config.trust_remote_code
         )
@@ -168,17 +169,3 @@ def explained(name: str, path: Path) -> Generator[None]:
     except (SafetensorError, OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise StartError(f"model {name!r} in {str(path)!r} could not be loaded: {first}") from error
-
-
-@contextmanager
-def no_progress_bars() -> Generator[None]:
-    """Transformers reads weights without drawing a bar for it."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

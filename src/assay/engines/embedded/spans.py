@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from .attention import additive
+from .attention import additive, visible
 from .kv import KvShape, part
 
 _LARGEST_MASK = 1 << 25
@@ -94,7 +94,7 @@ class SpanPlan:
         key = (new, total, window if windowed else None)
         if key not in self._masks:
             rows = torch.arange(total - new, total, device=like.device)
-            self._masks[key] = additive(_seen(rows, total, window), like)
+            self._masks[key] = additive(visible(rows, total, window), like)
         return self._masks[key]
 
 
@@ -146,14 +146,6 @@ class _Padded:
         """Additive ``[spans, 1, group * longest, total]``. Rows and keys of padding see and are seen by nobody real."""
         if window not in self._masks:
             rows = self._starts.unsqueeze(1) + torch.arange(self._queries.shape[1], device=like.device)
-            seen = _seen(rows, self._keys.shape[1], window)
+            seen = visible(rows, self._keys.shape[1], window)
             self._masks[window] = additive(seen, like).repeat(1, group, 1).unsqueeze(1)
         return self._masks[window]
-
-
-def _seen(rows: Tensor, total: int, window: int | None) -> Tensor:
-    """Which of ``total`` places a token at each of the places ``rows`` sees: itself and those before, in its window."""
-    rows = rows.unsqueeze(-1)
-    columns = torch.arange(total, device=rows.device)
-    seen = columns <= rows
-    return seen if window is None else seen & (columns > rows - window)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import random
 import zlib
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from assay.core.seeds import canonical, digest
 from assay.core.types import ChatPrompt, Prompt, Request, RulePrompt, TokenLogprob
 
-from .config import FakeConfig, FaultName
+from .config import FakeConfig
+
+Fault = TypeVar("Fault", bound=str)
 
 VOCABULARY = 50_000
 NOTHING = 1e-6
@@ -23,10 +26,10 @@ def request_key(request: Request, seed: int) -> str:
     return digest([seed, _plain(request.prompt), request.sampling.seed])
 
 
-def draw_fault(config: FakeConfig, key: str) -> FaultName | None:
-    """The fault of a request, or None."""
+def draw_fault(faults: Mapping[Fault, float], key: str) -> Fault | None:
+    """The fault of a request, or None; ``faults`` are probabilities by name."""
     place = random.Random(f"{key}/fault").random()
-    for name, probability in config.faults.items():
+    for name, probability in faults.items():
         if place < probability:
             return name
         place -= probability

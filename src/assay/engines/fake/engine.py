@@ -130,7 +130,7 @@ class FakeEngine:
             isinstance(config.replies, tuple) and bool(config.replies)
         )
         key = request_key(request, config.seed) if draws else ""
-        fault = draw_fault(config, key)
+        fault = draw_fault(config.faults, key)
         seconds = draw_latency(config, key) + (config.slow_s if fault == "latency" else 0)
         if seconds > 0 or fault == "hang" or deadline.expired or self._closed:
             async with self._places:

@@ -16,6 +16,8 @@ from assay.core.seeds import digest
 from assay.core.types import ChatPrompt, FailureKind, TokenPrompt
 from assay.engines.base import EngineHealth, EngineInfo, Reward
 
+from .draws import draw_fault
+
 RewardFault = Literal["latency", "error_502", "overloaded", "hang"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -107,7 +109,7 @@ class FakeRewardEngine:
             detail = f"the prompt has {length} words, the context of the fake reward engine is {config.context_len}"
             raise GenerationError(FailureKind.CONTEXT_OVERFLOW, detail)
         key = digest([config.seed, list(turns)])
-        fault = _draw_fault(config, key)
+        fault = draw_fault(config.faults, key)
         seconds = config.latency_s + (config.slow_s if fault == "latency" else 0)
         if fault == "hang" or seconds >= deadline.left:
             await asyncio.sleep(deadline.left)
@@ -133,12 +135,3 @@ def _turns(prompt: ChatPrompt | TokenPrompt) -> tuple[str, ...]:
     if isinstance(prompt, ChatPrompt):
         return tuple(message.text for message in prompt.messages)
     return (" ".join(map(str, prompt.token_ids)),)
-
-
-def _draw_fault(config: FakeRewardConfig, key: str) -> RewardFault | None:
-    place = random.Random(f"{key}/fault").random()
-    for name, probability in config.faults.items():
-        if place < probability:
-            return name
-        place -= probability
-    return None

@@ -16,6 +16,7 @@ from assay.core.types import FailureKind
 from assay.engines.base import Reward
 
 from ..openai.failures import broken
+from ..openai.reply import count
 
 _MOST = 1e30
 """No logit is larger; infinity, NaN and integers beyond every float are not below it."""
@@ -39,7 +40,7 @@ def read_sglang(data: Any) -> Reward:
         raise broken(f"not an object but {found!r:.80}")
     info = found.get("meta_info")
     tokens = info.get("prompt_tokens") if isinstance(info, dict) else None
-    return Reward(logit=_one(found.get("embedding"), "embedding"), prompt_tokens=_count(tokens))
+    return Reward(logit=_one(found.get("embedding"), "embedding"), prompt_tokens=count(tokens))
 
 
 def read_vllm(data: Any) -> Reward:
@@ -49,7 +50,7 @@ def read_vllm(data: Any) -> Reward:
         raise broken(f"'data' is {rows!r:.80}, not the result of one prompt")
     usage = data.get("usage")
     tokens = usage.get("prompt_tokens") if isinstance(usage, dict) else None
-    return Reward(logit=_one(rows[0].get("probs"), "probs"), prompt_tokens=_count(tokens))
+    return Reward(logit=_one(rows[0].get("probs"), "probs"), prompt_tokens=count(tokens))
 
 
 def squeezed(asked_off: float, asked_on: float) -> bool:
@@ -71,7 +72,3 @@ def _one(given: Any, name: str) -> float:
     if not abs(number) < _MOST:
         raise broken(f"the logit is {number!r:.40}")
     return float(number)
-
-
-def _count(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

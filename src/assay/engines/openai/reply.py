@@ -46,7 +46,7 @@ def read_choices(data: Any, expected: int) -> list[dict[str, Any]]:
         hint = "; for a server that ignores n set supports_n = false" if len(found) == 1 else ""
         detail = f"the server returned {len(found)} choices, {expected} were asked for{hint}"
         raise GenerationError(FailureKind.ENGINE_ERROR, detail)
-    return sorted(found, key=lambda choice: _count(choice.get("index")))
+    return sorted(found, key=lambda choice: count(choice.get("index")))
 
 
 def read_completions(data: Any, request: Request, *, chat: bool) -> tuple[Completion, ...]:
@@ -87,9 +87,9 @@ def _completion(data: dict[str, Any], request: Request) -> Completion:
     return Completion(
         request_id=request.id,
         text="",
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        cached_tokens=_count(details.get("cached_tokens")) if isinstance(details, dict) else 0,
-        completion_tokens=_count(usage.get("completion_tokens")),
+        prompt_tokens=count(usage.get("prompt_tokens")),
+        cached_tokens=count(details.get("cached_tokens")) if isinstance(details, dict) else 0,
+        completion_tokens=count(usage.get("completion_tokens")),
         model=str(data.get("model") or ""),
         weight_version=str(data.get("system_fingerprint") or ""),
     )
@@ -165,5 +165,6 @@ def _token_counts(choices: Sequence[dict[str, Any]], total: int) -> list[int]:
     return [share + (place < rest) for place in range(len(choices))]
 
 
-def _count(value: Any) -> int:
+def count(value: Any) -> int:
+    """A count that may be missing, or nonsense: then 0."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0

@@ -16,7 +16,7 @@ from assay.core.types import Completion, FailureKind, Request, SamplingParams, T
 from assay.engines.grammars import check_json, not_followed
 
 from ..openai.alternatives import LOWEST
-from ..openai.reply import finish_reason, read_choices, read_completions
+from ..openai.reply import count, finish_reason, read_choices, read_completions
 from .body import Call
 from .config import SGLangConfig
 from .failures import malformed
@@ -63,11 +63,6 @@ def outputs(data: Any, n: int) -> list[dict[str, Any]]:
     if len(found) != n or not all(isinstance(one, dict) and isinstance(one.get("meta_info"), dict) for one in found):
         raise malformed(f"{n} samples were asked for, the reply is {data!r:.120}")
     return cast("list[dict[str, Any]]", found)
-
-
-def count(value: Any) -> int:
-    """A count that may be missing."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
 def _chat(data: Any, request: Request) -> list[Completion]:

@@ -26,11 +26,10 @@ from assay.service.gateway import Gateway
 from assay.service.instance import Instance
 from assay.service.server import running
 from assay.service.settings import ServiceSettings
-from assay.wire.genrm import GenRMConfig, GenRMEngineConfig, InstanceSpec
+from assay.wire.genrm import RULES_KEY, GenRMConfig, GenRMEngineConfig, InstanceSpec
 
 from ..config import EngineConfig, TrainConfig
 from ..feeding import TrainerFeed
-from ..rewards.backends import RULES_KEY
 
 URL = "ASSAY_GENRM_URL"
 """Where reward functions of the user's find the judges (``get_genrm_client``)."""

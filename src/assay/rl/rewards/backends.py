@@ -18,12 +18,9 @@ from assay.scoring.policy import ScoringPolicy
 from assay.scoring.remote import RemoteScorer
 from assay.scoring.scorer import Scorer
 from assay.voting.plan import VotePlan
-from assay.wire.genrm import DEFAULT_KEY
+from assay.wire.genrm import DEFAULT_KEY, RULES_KEY
 
 from .config import RewardConfig
-
-RULES_KEY = "__rules__"
-"""The key of the backend that answers rule judges, among those that are handed in."""
 
 
 def reward_backend(config: RewardConfig, judge: Judge, route_key: str | None = None) -> Judging:

@@ -15,8 +15,8 @@ from typing import Any
 from assay.core.deadline import Deadline
 
 from ..sample import Prompt, Reward, Sample
+from ..together import together
 from .base import ChecksPrompts, RewardFunction
-from .together import together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,9 +21,9 @@ from assay.scoring.batch import Judging
 from assay.voting.plan import VotePlan
 
 from ..sample import Prompt, Reward, Sample
+from ..together import together
 from .asking import Asker
 from .items import gold, question, to_item
-from .together import together
 
 Told: TypeAlias = Callable[[float | None, str], Mapping[str, Any]]
 """The parts of a reward out of its value (None where the judgment failed) and the judge's text."""

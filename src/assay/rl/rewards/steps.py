@@ -19,12 +19,12 @@ from assay.core.errors import InputError
 from assay.core.types import Candidate, Failure, FailureKind, Item, Message, Outcome
 
 from ..sample import Reward, Sample
+from ..together import together
 from .asking import Asker
 from .calling import UserFunction
 from .items import gold, question
 from .returned import read_reward
 from .seen import RunArgs, seen
-from .together import together
 
 STEPS_KEY = "trajectory_steps"
 ANY_MODULE = "*"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from assay.core.deadline import Deadline
 
 from ..rewards.base import RewardFunction
 from ..sample import Group, Prompt, Sample, Status
+from ..together import together
 from .answer import Answering
 from .config import RolloutConfig
 
@@ -47,7 +47,7 @@ class Groups:
         begun = begun or {}
         blanks = [begun.get(index) or _blank(prompt, index, ids) for index in range(self._config.n_samples_per_prompt)]
         inline = self._reward is not None and not self._reward.grouped
-        samples = await _all([self._one(sample, keep, inline=inline) for sample in blanks])
+        samples = await together(self._one(sample, keep, inline=inline) for sample in blanks)
         if self._reward is not None and self._reward.grouped:
             samples = await self.judged(samples)
         return Group(prompt=prompt, samples=tuple(samples))
@@ -84,14 +84,3 @@ def _blank(prompt: Prompt, index: int, ids: tuple[int, ...]) -> Sample:
         metadata=prompt.metadata,
         prompt_ids=ids,
     )
-
-
-async def _all(work: Sequence[Coroutine[Any, Any, Sample]]) -> list[Sample]:
-    """All results; when one raises, the others are cancelled and the first error is raised as it is."""
-    tasks = [asyncio.create_task(one) for one in work]
-    try:
-        return list(await asyncio.gather(*tasks))
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -17,10 +17,10 @@ from torch.nn.functional import linear
 
 from assay.core.errors import StartError
 from assay.engines.embedded.attention import PACKED, PLAN, UnsupportedAttentionError, register
+from assay.engines.embedded.bars import no_bars
 from assay.engines.embedded.weights import weight_version
 
 from ..adapter import add_adapter
-from ..bars import no_bars
 from ..batch import TrainSequence
 from ..config import TrainerConfig
 from ..model import MicroBatch, TokenModel

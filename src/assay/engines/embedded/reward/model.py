@@ -16,8 +16,9 @@ import torch
 from assay.core.errors import InputError, StartError
 
 from ...sglang.model import Shapes, tensor_shapes
+from ..bars import no_bars
 from ..chat import Renderer
-from ..loading import explained, no_progress_bars, pick_device, pick_dtype
+from ..loading import explained, pick_device, pick_dtype
 from ..weights import find_model, weight_version
 from .config import EmbeddedRewardConfig
 
@@ -138,7 +139,7 @@ def _heads(shapes: Shapes) -> Shapes:
 def _load(config: EmbeddedRewardConfig, path: Path, dtype: torch.dtype) -> Any:
     from transformers import AutoModelForSequenceClassification
 
-    with explained(config.model, path), no_progress_bars():
+    with explained(config.model, path), no_bars():
         loaded: Any = AutoModelForSequenceClassification.from_pretrained(
             str(path), dtype=dtype, output_loading_info=True, trust_remote_code=config.trust_remote_code
         )
