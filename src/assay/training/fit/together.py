@@ -26,5 +26,7 @@ def joined() -> Generator[None]:
     dist.init_process_group("cpu:gloo,cuda:nccl" if cuda else "gloo")
     try:
         yield
+        # Nobody leaves while another still sends.
+        dist.barrier()
     finally:
         dist.destroy_process_group()

@@ -13,7 +13,6 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import linear
 
 from assay.core.errors import StartError
 from assay.engines.embedded.attention import PACKED, PLAN, UnsupportedAttentionError, register
@@ -43,7 +42,8 @@ class HeadModel(TokenModel):
         weight = cast("Tensor", self.lm.get_submodule(HEAD).weight)
         precise = torch.promote_types(states.dtype, torch.float32)
         with torch.autocast(states.device.type, enabled=False):
-            logits = linear(states.to(precise), weight.to(precise))[:, 0]
+            # No view of a larger tensor: FSDP hooks what is returned.
+            logits = torch.mv(states.to(precise), weight.to(precise)[0])
         return logits, torch.zeros_like(logits)
 
     def states(self, micro: MicroBatch) -> Tensor:
