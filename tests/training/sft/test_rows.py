@@ -22,6 +22,8 @@ TURN = Message(role="user", content="q")
         ({"messages": [USER], "completion": "a"}, (TURN,)),
         ({"prompt": "q", "completion": "a", "kind": "toy"}, "q"),
         ({"prompt": [USER], "completion": [REPLY]}, (TURN,)),
+        ({"prompt": "the item's", "prompt_messages": [USER], "completion": "a"}, (TURN,)),
+        ({"prompt": "the item's", "messages": [USER, REPLY]}, (TURN,)),
     ],
 )
 def test_all_forms_are_one_row(row: dict[str, Any], prompt: Any) -> None:

@@ -1,8 +1,9 @@
 """Rows to fine-tune on, and their checks. No torch here.
 
-``{"messages": [..., the assistant's turn]}``, or ``{"prompt": text or chat list, "completion": text}`` (``messages`` is
-another name of such a prompt), each with an optional ``weight``. Other columns, which say where a row comes from, are
-left alone.
+``{"messages": [..., the assistant's turn]}``, or ``{"prompt": text or chat list, "completion": text}``, each with an
+optional ``weight``. With a completion, ``messages`` is the prompt as well, and so is ``prompt_messages``, what a judge
+asks about an item (``assay data generate --judge``): it stands before ``prompt``, the item's own question. Other
+columns, which say where a row comes from, are left alone.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ from assay.core.errors import InputError
 from assay.core.types import Message
 from assay.data import open_source
 from assay.data.records import BadRecord
+
+PROMPTS = ("prompt_messages", "messages", "prompt")
+"""Columns of the prompt; the first that a row has counts."""
 
 Prompt: TypeAlias = "str | tuple[Message, ...]"
 
@@ -49,7 +53,7 @@ def read_rows(source: str) -> Iterator[SftRow]:
 
 def read_row(row: Mapping[str, Any], where: str) -> SftRow:
     """See the module. Raises InputError."""
-    given = next((row[name] for name in ("prompt", "messages") if row.get(name) is not None), None)
+    given = next((row[name] for name in PROMPTS if row.get(name) is not None), None)
     if given is None:
         raise InputError(f"{where}: a row needs 'messages', or 'prompt' and 'completion'; there are {', '.join(row)}")
     prompt, said = _prompt(given, where), row.get("completion")
