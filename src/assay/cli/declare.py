@@ -83,7 +83,10 @@ def verb(
         vars(import_module(f".{module}", __package__))[function](made)
 
     headings = {name: heading for base, heading in (panels or {}).items() for name in base.model_fields}
-    parameters = [_parameter(name, field, headings.get(name)) for name, field in kind.model_fields.items()]
+    parameters = [
+        _parameter(name, field, headings.get(name), elsewhere=recipe is not None)
+        for name, field in kind.model_fields.items()
+    ]
     parameters.insert(0, inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -102,7 +105,8 @@ def _is_default(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "DEFAULT"
 
 
-def _parameter(name: str, field: FieldInfo, heading: str | None) -> inspect.Parameter:
+def _parameter(name: str, field: FieldInfo, heading: str | None, *, elsewhere: bool) -> inspect.Parameter:
+    """``elsewhere``: a flag that must be said may be said in a file instead, so that the command line can lack it."""
     said = next((m for m in field.metadata if isinstance(m, OptionInfo | ArgumentInfo)), None)
     flag = name.replace("_", "-")
     # One that is on by itself can be turned off.
@@ -112,6 +116,9 @@ def _parameter(name: str, field: FieldInfo, heading: str | None) -> inspect.Para
     info.rich_help_panel = heading
     annotation: Any = _plain(field.annotation)
     default: Any = inspect.Parameter.empty if field.is_required() else field.get_default(call_default_factory=True)
+    if field.is_required() and elsewhere:
+        annotation, default = annotation | None, None
+        info.help = f"{info.help} Must be said, here or in the file."
     if _is_object(field.annotation):
         annotation = str | None
         default = "{}" if default == {} else None

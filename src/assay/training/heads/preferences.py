@@ -12,7 +12,8 @@ from assay.core.seeds import digest
 from assay.core.types import Item
 from assay.data import FieldMap, load_items, read_results
 from assay.data.canonical import item_from_row
-from assay.data.records import Record
+from assay.data.preference import preference_items
+from assay.data.records import BadRecord, Record
 from assay.data.sources import open_source
 from assay.judges.pairrm import PairPrompt
 from assay.judges.replies import critique_prompt, reply_prompt
@@ -60,9 +61,18 @@ def take_preferences(config: HeadConfig, source: str, encoder: TextEncoder) -> T
 
 
 def _items(config: HeadConfig, source: str, taken: Taken) -> Iterator[_Judged]:
-    found = load_items(source, FieldMap.parse(config.field), need=("candidates", "gold"))
-    taken.left_out[BAD] += len(found.bad)
-    yield from (_Judged(item=item) for item in found.items)
+    """Raises InputError: no row at all is an item; names the first reason."""
+    bad: BadRecord | None = None
+    good = 0
+    for item in preference_items(source, FieldMap.parse(config.field) if config.field else None):
+        if isinstance(item, BadRecord):
+            bad = bad or item
+            taken.left_out[BAD] += 1
+        else:
+            good += 1
+            yield _Judged(item=item)
+    if not good and bad is not None:
+        raise InputError(f"no row of {source!r} becomes an item: line {bad.line}: {bad.reason}")
 
 
 def _pairs(item: Item, config: HeadConfig, taken: Taken) -> list[tuple[int, int]]:
