@@ -38,6 +38,8 @@ LAYOUTS: dict[str, dict[str, Any]] = {
         "colocate": True,
         "resource": {"actor": 2, "rollout": 1, "genrm": 1},
         "ray": True,
+        # Of each stage of the start, so that one that hangs says so while the card is there.
+        "start_timeout_s": 120,
     },
 }
 

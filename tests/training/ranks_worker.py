@@ -16,8 +16,10 @@ import torch.distributed as dist
 from safetensors.torch import save_file
 from torch.distributed.tensor import DTensor
 
+from assay.core.errors import StartError
 from assay.models.losses.config import PolicyLossConfig
 from assay.training.config import TrainerConfig
+from assay.training.dispatch import Dispatch
 from assay.training.objective import PolicyObjective
 from assay.training.trainer import Trainer
 
@@ -52,12 +54,53 @@ def work(job: dict[str, Any]) -> None:
     if job.get("sleep"):
         trainer.sleep()
         trainer.wake()
+    if job.get("dispatch"):
+        dispatched(trainer)
     logprobs = trainer.logprobs(known.batch().sequences)
     weights = {name: value.contiguous() for name, value in trainer.named_tensors()}
     if trainer.ranks.first:
         told = {"steps": steps, "logprobs": logprobs, "extra": trainer.extra, "version": trainer.weight_version}
         Path(job["out"] + ".json").write_text(json.dumps(told))
         save_file(weights, job["out"] + ".safetensors")
+
+
+def dispatched(trainer: Trainer) -> None:
+    """Buckets of the last rank are the weights, also after it had no memory for one of them, in which all went on."""
+    dispatch, last = Dispatch(trainer, dtype="bfloat16", bucket_bytes=2048, limit_s=60), trainer.ranks.size - 1
+    fills, made = trainer.ranks.rank == last, 0
+    real = dispatch._empty
+
+    def full(size: int) -> torch.Tensor:
+        nonlocal made
+        made += 1
+        if made == 2:
+            raise torch.OutOfMemoryError("no memory")
+        return real(size)
+
+    dispatch._empty = full
+    for turn in (1, 2):
+        dispatch.begin(trainer.weight_version, fills=fills)
+        got: dict[str, torch.Tensor] = {}
+        lost = set[str]()
+        while True:
+            try:
+                bucket = dispatch.next(int(fills))
+            except StartError:
+                assert fills
+                lost = set(dispatch.shapes) - set(got)
+                continue
+            if bucket is None:
+                break
+            assert len(bucket.payloads) == int(fills)
+            if fills and dispatch._flat is not None:
+                parts = dispatch._flat.view(torch.bfloat16).split([torch.Size(s).numel() for s in bucket.shapes])
+                got |= {n: p.reshape(s).clone() for n, s, p in zip(bucket.names, bucket.shapes, parts, strict=True)}
+        dispatch.end()
+        expected = {name: value.clone() for name, value in trainer.named_tensors(dtype=torch.bfloat16)}
+        assert all(torch.equal(value, expected[name]) for name, value in got.items())
+        if fills:
+            assert bool(lost - set(got)) == (turn == 1)
+            assert set(got) | (lost if turn == 1 else set()) == set(expected)
 
 
 if __name__ == "__main__":

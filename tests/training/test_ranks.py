@@ -79,7 +79,7 @@ def test_two_ranks_are_one_process(tmp_path: Path) -> None:
             return {"out": str(tmp_path / f"{name}.{who}"), **more}
 
         saved = {who: str(tmp_path / f"{name}.{who}.saved") for who in ("alone", "both")}
-        extras = {"export": str(tmp_path / f"{name}.exported"), "sleep": True}
+        extras = {"export": str(tmp_path / f"{name}.exported"), "sleep": True, "dispatch": True}
         train = {"settings": settings, "steps": [0, 1, 2, 4]}
         first.append((job("alone", save=saved["alone"], **train), job("both", save=saved["both"], **extras, **train)))
         later = [

@@ -98,6 +98,9 @@ class Dispatch:
         self._tensors, self._flat, self._version = iter(()), None, None
         if self._trainer.policy.device.type == "cuda":
             torch.cuda.ipc_collect()
+            if self._trainer.asleep:
+                # The card is the engines' until the trainer wakes.
+                torch.cuda.empty_cache()
 
     def offer(self, name: str, host: str, engines: int) -> Group | None:
         """A new process group with so many ranks of an engine: where to meet, from the first rank."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from assay.core.errors import StartError
 from assay.engines.ray.cluster import locate, nodes
+from assay.engines.ray.placement import Spot
 from assay.placement.plans import Plan
 
 from .seats import Seat, arranged, check_room, described, without_room
@@ -31,7 +32,7 @@ async def reserved(
     """Ray's placement group and the seats in it, until this is left.
 
     Args:
-        timeout_s: how long something else may go on occupying what is needed.
+        timeout_s: how long something else may go on occupying what is needed, and how long the first workers may take.
         say: told how the reservation goes.
 
     Raises:
@@ -43,7 +44,7 @@ async def reserved(
     group: Any = placement_group([dict(bundle) for bundle in plan.bundles], strategy="PACK")
     try:
         await _ready(plan, group, timeout_s, say)
-        seats = arranged(plan, await locate(plan, group))
+        seats = arranged(plan, await _located(plan, group, timeout_s))
         say(f"placement group: {len(plan.bundles)} bundles are there, {sum(map(len, seats.values()))} actors to start")
         yield group, seats
     finally:
@@ -58,6 +59,18 @@ async def _ready(plan: Plan, group: Any, timeout_s: float, say: Callable[[str], 
         if waited >= timeout_s:
             raise StartError(f"the cluster found no room within {timeout_s:g} s: {missing}; something else has it")
         say(f"placement group: waiting for {waited:.0f} s of at most {timeout_s:.0f}: {missing}")
+
+
+async def _located(plan: Plan, group: Any, timeout_s: float) -> list[Spot]:
+    """Where the bundles are. Asking starts a worker in each, the first that this run has."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await locate(plan, group)
+    except TimeoutError:
+        raise StartError(
+            f"no worker of Ray answered in every bundle within {timeout_s:g} s, although they are placed: see the logs "
+            "of raylet and workers on their nodes (session_latest/logs in Ray's temporary folder)"
+        ) from None
 
 
 def _missing(plan: Plan) -> str:

@@ -85,11 +85,14 @@ async def serve(way: Actor, feed: WeightFeed) -> None:
     try:
         while True:
             errand: Errand = await way.call("errand")
+            # Whatever happens here, the engine must not wait for ever.
+            told = Told(error=AssayError("the weights were not sent: what sends them fell over"))
             try:
                 told = Told(value=await feed.deliver(_Remote(way, errand), errand.version))
             except AssayError as error:
                 told = Told(error=error)
-            await way.call("delivered", errand.number, told)
+            finally:
+                await way.call("delivered", errand.number, told)
     except Lost:
         return  # its pool knows, and starts another
 
