@@ -152,6 +152,20 @@ def test_a_private_benchmark_takes_no_cache(assay) -> None:  # type: ignore[no-u
     assert "whose authors ask that none be stored" in told
 
 
+def test_the_questions_as_a_file_for_somebody_else_to_answer(assay) -> None:  # type: ignore[no-untyped-def]
+    told = assay("items", "pairs", "--data", "pairs.jsonl", "--limit", "4", "-o", "items.jsonl")
+    assert "8 questions in items.jsonl" in told
+    asked = [json.loads(line) for line in Path("items.jsonl").read_text().splitlines()]
+    assert asked[0] == {
+        "id": "q0", "prompt": "0?", "candidates": ["good 0", "bad 0"], "gold": [1.0, 0.0], "subset": "a", "case": "q0",
+        "metadata": {"subset": "a"},
+    }  # fmt: skip
+    write(Path("t.jsonl"), [{"id": row["id"], "scores": row["gold"]} for row in asked])
+    run = ["run", "pairs", "--data", "pairs.jsonl", "--limit", "4", "--table", "t.jsonl", "-o", "out"]
+    assert "Own pairs: 100.00" in assay(*run)
+    assert "ask that its text stand in no file" in assay("items", "realmistake", expect=2)
+
+
 def test_list(assay) -> None:  # type: ignore[no-untyped-def]
     assert "rewardbench2" in assay("list")
     found = json.loads(assay("list", "--json"))

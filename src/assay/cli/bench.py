@@ -10,7 +10,7 @@ from pydantic import Field
 
 from assay.core.config import Config
 
-from .bench_run import RUN_PANELS, BenchListFlags, BenchRunFlags
+from .bench_run import RUN_PANELS, BenchItemsFlags, BenchListFlags, BenchRunFlags
 from .declare import verb
 
 
@@ -50,5 +50,6 @@ bench = typer.Typer(
 )
 bench.command("run")(verb(BenchRunFlags, "bench_running:bench_run", RUN_PANELS))
 bench.command("list")(verb(BenchListFlags, "bench_listing:bench_list"))
+bench.command("items")(verb(BenchItemsFlags, "bench_listing:bench_items"))
 bench.command("check-table")(verb(CheckTableFlags, "benching:check_table"))
 bench.command("triage")(verb(TriageFlags, "triaging:triage"))

@@ -77,3 +77,14 @@ class BenchListFlags(Config):
     """Only this one, with all that is known about it."""
     as_json: Annotated[bool, typer.Option("--json")] = False
     """Print a JSON list, and nothing else."""
+
+
+class BenchItemsFlags(DataFlags):
+    """Write the questions of a benchmark to a file, to be answered by something else, for assay bench run --table."""
+
+    name: Annotated[str, typer.Argument()]
+    """The benchmark (assay bench list)."""
+    out: Annotated[Path | None, typer.Option("--out", "-o")] = None
+    """JSON lines with id, prompt or messages, candidates and gold; NAME.items.jsonl without it."""
+    limit: int | None = Field(default=None, ge=1)
+    """Only the first so many cases of each subset."""

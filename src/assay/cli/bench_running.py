@@ -119,7 +119,7 @@ def _one(
         run = planned(benchmark, units, asker, flags, how)
         _note(flags, loaded, told, {"finished": False})
         spent = _ask(flags, run)
-        made = finished(run, {**told, "judge": asker.judge.name, "judge_identity": asker.judge.identity})
+        made = finished(run, told)
     costs = {name: cost_json(found, rates_of(flags)) for name, found in made.recorded.items()}
     seconds = {"finished": True, "seconds": round(time.perf_counter() - begin, 3), "passes": spent, "cost": costs}
     _note(flags, loaded, told, {**seconds, "score": made.result.aggregate.score.value})

@@ -122,8 +122,21 @@ def finished(run: Planned, told: Mapping[str, Any]) -> Made:
     series = list(series_of(run.units, run.asked, run.asker, recorded))
     result = result_of(run.benchmark, series, run.policy, seed=run.how.seed, draws=run.plan.bootstrap)
     by_name = {one.name: found for one, found in recorded.items()}
+    told = {**told, **_who(run, by_name)}
     write_all(run.how.folder, result, series, told, by_pass(run.asked, by_name))
     return Made(result=result, refused=run.asked.refused, recorded=by_name)
+
+
+def _who(run: Planned, recorded: Mapping[str, Recorded]) -> dict[str, Any]:
+    """The judge, and the models that answered for it with their active parameters, where they are known."""
+    models = sorted({model for one in recorded.values() for model in one.models})
+    parameters = sorted({n for one in recorded.values() for n in one.spent if n is not None})
+    return {
+        "judge": run.asker.judge.name,
+        "judge_identity": run.asker.judge.identity,
+        "models": [{"model": model, "weight_version": version} for model, version in models],
+        "active_parameters": parameters,
+    }
 
 
 def write_all(

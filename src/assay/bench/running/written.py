@@ -9,9 +9,7 @@ holds any text of the benchmark, and those do not either where its authors ask f
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assay.core.errors import OutputError
+from assay.core.files import whole, write_whole
 
 from ..score import Part
 from ..unit import Answer, Judged
@@ -149,29 +147,14 @@ def write_cases(folder: Path, result: Result) -> None:
 
 def _write_table(path: Path, rows: Iterable[Mapping[str, Any]], columns: pa.Schema) -> None:  # pyright: ignore[reportUnknownParameterType]
     table = pa.Table.from_pylist(list(rows), schema=columns)
-    part = path.with_name(f"{path.name}.part")
-    with _writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(table, part, compression="zstd")
-        part.replace(path)
+    with whole(path, what="the result") as partial:
+        pq.write_table(table, partial, compression="zstd")
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """A JSON document, whole or not at all. Raises OutputError."""
-    part = path.with_name(f"{path.name}.part")
-    with _writing(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        part.write_bytes(text.encode("utf-8", "backslashreplace"))
-        os.replace(part, path)
-
-
-@contextmanager
-def _writing(path: Path) -> Generator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OutputError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_whole(path, text, what="the result")
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
