@@ -51,6 +51,11 @@ class Ballot:
         marked = [replace(vote, kept=vote.draw.vote in kept) for vote in votes]
         return marked, settle(decision.outcome, self.plan, tie_seed(votes[0].content_hash, base=base))
 
+    def outcome(self, votes: Sequence[Vote], base: int) -> Outcome:
+        """What the votes come to, as ``decided`` has it, where no one asks which of them were kept."""
+        outcome = decide(votes, self.plan, self.how, self.shown).outcome
+        return settle(outcome, self.plan, tie_seed(votes[0].content_hash, base=base))
+
     def whole(self, decisions: Mapping[int | None, Outcome], votes: Sequence[Vote], base: int) -> Outcome:
         """The outcome of the item out of those of its parts, in the order of the candidates."""
         outcomes = list(decisions.values())

@@ -35,6 +35,8 @@ class Reading:
     plan: VotePlan
     seed: int
     both: bool = False
+    lenient: bool = True
+    """Whether what the lenient parser read is made into answers too, where it read the votes."""
 
 
 def judged_units(units: Sequence[Unit], asked: Asked, recorded: Recorded, how: Reading) -> list[Judged]:
@@ -63,7 +65,7 @@ def _judged(
 ) -> Judged:
     def answer(heard: Heard, plan: VotePlan) -> Answer:
         ballot = ballots(plan, unit.item.n)
-        outcomes = [ballot.decided(heard[subject][: plan.k], how.seed)[1] for subject in subjects]
+        outcomes = [ballot.outcome(heard[subject][: plan.k], how.seed) for subject in subjects]
         return _answer(join(outcomes), ballot)
 
     def by_order(heard: Heard) -> tuple[Answer, ...]:
@@ -75,7 +77,7 @@ def _judged(
         # A judgment that failed before all votes were drawn (a service that did not answer) failed in both orders.
         return tuple(answer({subject: part or own}, _half(how.plan)) for part in parts)
 
-    lenient = recorded.lenient or None
+    lenient = recorded.lenient if how.lenient and recorded.lenient else None
     return Judged(
         unit=unit,
         answer=answer(recorded.votes, how.plan),

@@ -15,7 +15,7 @@ from assay.core.seeds import derive_seed
 
 from ..aggregate import Interval
 from ..benchmark import Benchmark
-from ..measure import Cases, Measured
+from ..measure import Cases, Floats, Measured
 
 _LOW, _HIGH = 2.5, 97.5
 
@@ -63,13 +63,23 @@ def compare(benchmark: Benchmark, measured: Mapping[str, Sequence[Measured]], *,
     common = set.intersection(*(set(table) for table in tables.values())) if tables else set[tuple[str, str]]()
     left_out = len(set[tuple[str, str]]().union(*tables.values()) - common)
     joint = _joint(tables, sorted(common))
-    scores = {name: _score(benchmark, joint, name) for name in tables}
-    drawn: dict[str, list[float]] = {name: [] for name in tables}
+    columns = {name: {subset: _columns(cases, name) for subset, cases in joint.items()} for name in tables}
+
+    def scores_of(drawn: Mapping[str, Cases]) -> dict[str, float | None]:
+        return {
+            name: benchmark.combine(
+                {subset: Cases(columns=own[subset], weights=cases.weights) for subset, cases in drawn.items()}
+            ).value
+            for name, own in columns.items()
+        }
+
+    draws_of: dict[str, list[float]] = {name: [] for name in tables}
+    if not joint:
+        return Compared(scores=dict.fromkeys(tables), draws=draws_of, left_out=left_out)
     for resampled in _resampled(benchmark, joint, draws, seed):
-        for name in tables:
-            value = _score(benchmark, resampled, name)
-            drawn[name].append(np.nan if value is None else value)
-    return Compared(scores=scores, draws=drawn, left_out=left_out)
+        for name, value in scores_of(resampled).items():
+            draws_of[name].append(np.nan if value is None else value)
+    return Compared(scores=scores_of(joint), draws=draws_of, left_out=left_out)
 
 
 def _joint(
@@ -95,19 +105,13 @@ def _resampled(benchmark: Benchmark, joint: Mapping[str, Cases], draws: int, see
         yield {subset: cases.resampled(generators[subset]) for subset, cases in joint.items()}
 
 
-def _score(benchmark: Benchmark, joint: Mapping[str, Cases], name: str) -> float | None:
-    if not joint:
-        return None
-    return benchmark.combine({subset: _only(cases, name) for subset, cases in joint.items()}).value
-
-
-def _only(cases: Cases, name: str) -> Cases:
+def _columns(cases: Cases, name: str) -> dict[str, Floats]:
+    """The components of one series."""
     prefix = f"{name}\n"
-    columns = {key.removeprefix(prefix): column for key, column in cases.columns.items() if key.startswith(prefix)}
-    return Cases(columns=columns, weights=cases.weights)
+    return {key.removeprefix(prefix): column for key, column in cases.columns.items() if key.startswith(prefix)}
 
 
-def _interval(values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Interval | None:
+def _interval(values: Floats) -> Interval | None:
     there = values[~np.isnan(values)]
     if not len(there):
         return None

@@ -75,6 +75,11 @@ class Pass:
     both: bool
     """Each pair is asked in both orders, by successive votes."""
 
+    @property
+    def times(self) -> int:
+        """Votes for each of k: one in each order."""
+        return 2 if self.both else 1
+
     def file(self, folder: Path) -> Path:
         """Where its votes are."""
         return folder / f"{self.name}.parquet"

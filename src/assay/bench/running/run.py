@@ -119,7 +119,7 @@ def finished(run: Planned, told: Mapping[str, Any]) -> Made:
         one: read_votes(one.file(run.how.folder), run.asked.items, run.asker.judge, run.asker.lenient)
         for one in run.passes
     }
-    series = list(series_of(run.units, run.asked, run.asker, recorded))
+    series = list(series_of(run.units, run.asked, run.asker, recorded, lenient=run.plan.failures == "lenient"))
     result = result_of(run.benchmark, series, run.policy, seed=run.how.seed, draws=run.plan.bootstrap)
     by_name = {one.name: found for one, found in recorded.items()}
     told = {**told, **_who(run, by_name)}
