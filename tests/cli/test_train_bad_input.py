@@ -21,6 +21,10 @@ from assay.tracking.lines import NAME, read_lines
 
 REWARDS = '''
 import math
+import os
+import signal
+import threading
+import time
 from pathlib import Path
 
 
@@ -47,6 +51,20 @@ def group(args, samples):
 
 def equal(args, sample):
     return 1.0
+
+
+_one = threading.Lock()
+
+
+def leave(args, sample):
+    """Somebody presses Ctrl-C while this answer is judged, once or in haste."""
+    with _one:
+        times = {"": 0, "leave": 1, "leave at once": 2}[_broken()]
+        Path(__file__).with_name("broken.txt").write_text("")
+    for _ in range(times):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+    return sample.response.count("1")
 '''
 
 
@@ -160,7 +178,7 @@ def test_data_that_are_not_there(stage: Stage) -> None:
 @pytest.mark.parametrize(
     ("name", "how", "said"),
     [
-        ("raises", "yes", "raised ZeroDivisionError: no digits (rewards.py:14)"),
+        ("raises", "yes", "raised ZeroDivisionError: no digits (rewards.py:18)"),
         ("number", "none", "returned no reward (None)"),
         ("number", "nan", "it is nan, which is no reward"),
     ],
@@ -267,6 +285,28 @@ def test_a_folder_that_another_run_writes(stage: Stage, folder: str) -> None:
     assert not (stage.run / "config.json").exists()
     assert stage.train(**flags).code == 0
     assert not list(stage.folder.rglob(".lock*"))
+
+
+def test_ctrl_c(stage: Stage) -> None:
+    """After the step that is made, saved; before there is one, at once."""
+    flags = {"custom_rm_path": stage.reward("leave"), "max_dead_steps": 0, "num_rollout": 50}
+    stage.broken("leave")
+    told = stage.train(**flags)
+    assert told.code == 130
+    assert "stopping after this step, which will be saved; once more stops at once" in told.out
+    assert "stopped; 1 of 50 steps are saved, the same command goes on after them" in told.out
+    assert (stage.steps(), stage.checkpoints()) == ([0], ["step-00000001"])
+    stage.broken("leave at once")
+    told = stage.train(**flags)
+    assert told.code == 130
+    assert "stopped; 1 of 50 steps are saved" in told.out
+    assert not list(stage.folder.rglob(".lock"))
+    assert stage.train(**flags | {"num_rollout": 3}).code == 0
+    assert stage.steps() == [0, 1, 2]
+    stage.broken("leave at once")
+    told = stage.train(**flags | {"run_dir": stage.folder / "other"})
+    assert told.code == 130
+    assert "stopped; no step is saved yet, the same command begins anew" in told.out
 
 
 def test_a_reward_that_nobody_gives(stage: Stage) -> None:

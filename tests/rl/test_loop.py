@@ -29,6 +29,7 @@ from assay.rl.sample import Prompt, Reward, Sample
 from assay.rl.stepped import Stepped
 from assay.rl.tokens import load_tokenizer
 from assay.training.config import TrainerConfig
+from assay.training.folders import checkpoints
 from assay.training.trainer import Trainer
 
 from .tiny import save_tiny
@@ -168,6 +169,16 @@ def test_rollout_and_trainer_agree_about_log_probs(tiny: Path) -> None:
     samples = [sample for group in steps[0].groups for sample in group.samples]
     for sample, own in zip(samples, trainer.logprobs([to_sequence(s) for s in samples]), strict=True):
         assert own == pytest.approx(sample.rollout_log_probs, abs=1e-4)
+
+
+def test_a_run_that_is_asked_to_leave_saves_the_step_that_it_made(tiny: Path, tmp_path: Path) -> None:
+    whole = play(build(tiny, steps=4))
+    run = build(tiny, steps=4, save=tmp_path)
+    run.loop.leaving = lambda: bool(run.seen.steps)
+    assert len(play(run)) == 1
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-00000001"], "though none is due before the second"
+    rest = play(build(tiny, steps=4, save=tmp_path, load=tmp_path))
+    assert [exact(step) for step in rest] == [exact(step) for step in whole[1:]]
 
 
 def test_a_resumed_run_is_the_uninterrupted_one(tiny: Path, tmp_path: Path) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
-
-from rich.console import Console
 
 from assay.core import log
 from assay.core.errors import TrainingStopped
@@ -13,34 +10,49 @@ from assay.report.training import read_training
 from assay.report.training_page import write_training_page
 from assay.report.training_table import print_training
 from assay.rl.config import TrainConfig
-from assay.rl.run import RunResult, train
+from assay.rl.run import RunResult, saved_steps, train
 from assay.tracking import lines
 
+from .leaving import Leaving
+from .showing import console, say
 from .train import TrainFlags
 from .training_progress import training_progress
 
-console = Console()
-
 
 def train_run(flags: TrainFlags) -> None:
-    """Run the command; exit code 5 when the run was stopped for a reason, 130 after Ctrl-C."""
+    """Run the command; exit code 5 when the run was stopped for a reason, 130 after Ctrl-C, 143 after SIGTERM."""
     log.setup("warning")
     config = _config(flags)
     if flags.dump_config:
         print(config.model_dump_json(indent=1))
         return
     result = RunResult(run_dir=config.run_dir)
+    leaving = Leaving(lambda times: _tell_leaving(times, running=result.running))
     try:
         answers = config.rollout_batch_size * config.n_samples_per_prompt
         with training_progress(console, config.num_rollout, answers=answers) as tell:
-            asyncio.run(train(config, result, tell=tell))
-    except KeyboardInterrupt:
-        console.print(f"stopped after {result.steps} steps; the same command goes on from the last checkpoint")
-        sys.exit(130)
+            ended = leaving.run(train(config, result, tell=tell, leaving=leaving), lambda: result.running)
     except TrainingStopped:
         _show(result)
         raise
-    _show(result)
+    if ended:
+        _show(result)
+    if not ended or result.steps < config.num_rollout:
+        say(_stopped(config))
+        sys.exit(leaving.exit_code)
+
+
+def _tell_leaving(times: int, *, running: bool) -> None:
+    if times == 1 and running:
+        say("stopping after this step, which will be saved; once more stops at once")
+
+
+def _stopped(config: TrainConfig) -> str:
+    """Where the run stands, and where the same command goes on."""
+    saved = saved_steps(config)
+    if saved is None:
+        return "stopped; no step is saved yet, the same command begins anew"
+    return f"stopped; {saved} of {config.num_rollout} steps are saved, the same command goes on after them"
 
 
 def _config(flags: TrainFlags) -> TrainConfig:

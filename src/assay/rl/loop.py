@@ -94,6 +94,8 @@ class Loop:
         self.config = config
         self.memory = memory
         self.observers: tuple[Observer, ...] = tuple(parts.observers)
+        self.leaving: Callable[[], bool] = lambda: False
+        """Whether somebody asked the run to end: it does after the step that it makes, which is saved."""
         self.stopped: Callable[[Stepped], Awaitable[object]] | None = None
         """Is shown the batch of a step that is not made, because the run stops at it."""
         self._batch: tuple[int, RolloutBatch] | None = None
@@ -109,7 +111,7 @@ class Loop:
         }
 
     async def run(self) -> None:
-        """Make the steps that are left; the rollout engines have the policy's weights.
+        """Make the steps that are left, unless it is to leave; the rollout engines have the policy's weights.
 
         Raises:
             TrainingStopped: the run must not go on; its state is saved where there is a place for it.
@@ -119,6 +121,9 @@ class Loop:
             while self.memory.step < self.config.num_rollout:
                 self._before = self.parts.source.state()
                 await self.step()
+                if self.leaving():
+                    await self._leave()
+                    return
         except TrainingStopped:
             self.memory.forgive()
             await self._save()
@@ -188,6 +193,10 @@ class Loop:
             return False
         interval = self.config.save_interval
         return made == self.config.num_rollout or (interval is not None and made % interval == 0)
+
+    async def _leave(self) -> None:
+        if not self._due(self.memory.step):
+            await self._save()
 
     async def _save(self) -> None:
         if self.config.saves:

@@ -7,11 +7,11 @@ the folder and the order of events. Does not own the parts (``assembly``), nor w
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.core.errors import InputError
 from assay.core.files import write_whole
@@ -26,6 +26,9 @@ from .config import TrainConfig
 from .monitor.config import MonitorConfig
 from .progress import StepMade, Tell, ToldSteps
 from .stepped import Observer
+
+if TYPE_CHECKING:
+    from .assembly import Run
 
 CONFIG, PLAN = "config.json", "plan.json"
 
@@ -51,6 +54,8 @@ class RunResult:
     steps: int = 0
     baseline: Mapping[str, float] = field(default_factory=dict[str, float])
     last: Mapping[str, float] = field(default_factory=dict[str, float])
+    running: bool = False
+    """Whether it makes steps: from then on it can be asked to leave."""
 
 
 def make_plan(config: TrainConfig) -> Plan | None:
@@ -69,13 +74,18 @@ def make_plan(config: TrainConfig) -> Plan | None:
 
 
 async def train(
-    config: TrainConfig, result: RunResult, observers: Sequence[Observer] = (), tell: Tell | None = None
+    config: TrainConfig,
+    result: RunResult,
+    observers: Sequence[Observer] = (),
+    tell: Tell | None = None,
+    leaving: Callable[[], bool] | None = None,
 ) -> None:
     """Train; ``result`` is up to date whenever this ends.
 
     Args:
         observers: look at every step after those of the run itself.
         tell: told what the run does, step by step and within a step.
+        leaving: asked after every step; True ends the run there, with its state saved.
 
     Raises:
         InputError, StartError: it cannot begin (another run may be writing the folder); nothing was trained.
@@ -90,26 +100,33 @@ async def train(
         config = prepared(config)
         if plan is not None:
             write_whole(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
-        await _run(config, plan, result, observers, tell)
+        from .assembly import assembled
+
+        async with assembled(config, plan, tell) as run:
+            if leaving is not None:
+                run.loop.leaving = leaving
+            await _steps(run, result, observers, tell)
 
 
-async def _run(
-    config: TrainConfig, plan: Plan | None, result: RunResult, observers: Sequence[Observer], tell: Tell | None
-) -> None:
-    from .assembly import assembled
+async def _steps(run: Run, result: RunResult, observers: Sequence[Observer], tell: Tell | None) -> None:
+    memory = run.loop.memory
+    result.first_step = result.steps = memory.step
+    told = () if tell is None else (ToldSteps(tell),)
+    run.loop.observers = run.observing.all(_Noted(result), *told, *observers)
+    run.loop.stopped = run.observing.stopped
+    await run.loop.parts.publisher.publish()
+    if memory.step == 0:
+        result.baseline = await run.observing.baseline()
+        if tell is not None and result.baseline:
+            tell(StepMade(step=BASELINE, metrics=result.baseline))
+    result.running = True
+    await run.loop.run()
 
-    async with assembled(config, plan, tell) as run:
-        memory = run.loop.memory
-        result.first_step = result.steps = memory.step
-        told = () if tell is None else (ToldSteps(tell),)
-        run.loop.observers = run.observing.all(_Noted(result), *told, *observers)
-        run.loop.stopped = run.observing.stopped
-        await run.loop.parts.publisher.publish()
-        if memory.step == 0:
-            result.baseline = await run.observing.baseline()
-            if tell is not None and result.baseline:
-                tell(StepMade(step=BASELINE, metrics=result.baseline))
-        await run.loop.run()
+
+def saved_steps(config: TrainConfig) -> int | None:
+    """How many steps the same command would go on after; None: it would begin anew."""
+    known = folders.checkpoints(config.checkpoints)
+    return folders.step_of(known[-1]) if known else None
 
 
 def prepared(config: TrainConfig) -> TrainConfig:

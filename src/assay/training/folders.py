@@ -26,6 +26,14 @@ def checkpoints(root: Path) -> list[Path]:
     return [path for _, path in sorted(((int(m[1]), int(m[2] or 0)), p) for m, p in found)]
 
 
+def step_of(path: Path) -> int:
+    """How many steps a checkpoint of ``checkpoints`` is after."""
+    match = _NAME.fullmatch(path.name)
+    if match is None:
+        raise ValueError(f"{path.name!r} is no name of a checkpoint")
+    return int(match[1])
+
+
 def unfinished(root: Path, step: int) -> Path:
     """An empty folder to write the checkpoint of ``step`` into; what earlier attempts left is removed."""
     for path in _entries(root):
