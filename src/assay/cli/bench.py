@@ -10,6 +10,7 @@ from pydantic import Field
 
 from assay.core.config import Config
 
+from .bench_report import BenchCompareFlags, BenchReportFlags
 from .bench_run import RUN_PANELS, BenchItemsFlags, BenchListFlags, BenchRunFlags
 from .declare import verb
 
@@ -51,5 +52,7 @@ bench = typer.Typer(
 bench.command("run")(verb(BenchRunFlags, "bench_running:bench_run", RUN_PANELS))
 bench.command("list")(verb(BenchListFlags, "bench_listing:bench_list"))
 bench.command("items")(verb(BenchItemsFlags, "bench_listing:bench_items"))
+bench.command("report")(verb(BenchReportFlags, "bench_reporting:bench_report"))
+bench.command("compare")(verb(BenchCompareFlags, "bench_reporting:bench_compare"))
 bench.command("check-table")(verb(CheckTableFlags, "benching:check_table"))
 bench.command("triage")(verb(TriageFlags, "triaging:triage"))

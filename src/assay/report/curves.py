@@ -170,10 +170,10 @@ def _boxes(panel: Panel) -> Iterator[Box]:
         dots = [(_x(panel, step), 24 + _y(panel, value)) for step, value in curve.points]
         yield from (Box(x=x - 2, y=y - 2, width=5, height=5, colour=colour) for x, y in dots if len(dots) < 30)
         for (x, y), (to_x, to_y) in pairwise(dots):
-            yield from _line(x, y, to_x, to_y, colour)
+            yield from line_boxes(x, y, to_x, to_y, colour)
 
 
-def _line(x: float, y: float, to_x: float, to_y: float, colour: str) -> Iterator[Box]:
+def line_boxes(x: float, y: float, to_x: float, to_y: float, colour: str) -> Iterator[Box]:
     """A line as a column for each pixel across."""
     columns = max(1, round(to_x - x))
     for column in range(columns):

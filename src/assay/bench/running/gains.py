@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from assay.core.seeds import derive_seed
 from ..aggregate import Interval
 from ..benchmark import Benchmark
 from ..measure import Cases, Floats, Measured
+from ..score import Score
 
 _LOW, _HIGH = 2.5, 97.5
 
@@ -55,31 +57,46 @@ class Compared:
 
 
 def compare(benchmark: Benchmark, measured: Mapping[str, Sequence[Measured]], *, draws: int, seed: int = 0) -> Compared:
-    """Series by name, each with its measured cases, over the cases that all of them have.
+    """Series by name, each with its measured cases, over the cases that all of them have."""
+    shared = shared_cases(measured)
+    drawn: dict[str, list[float]] = {name: [] for name in measured}
+    several = joint_scores(benchmark, measured, draws=draws, seed=seed)
+    first = next(several, dict[str, Score]())
+    for scores in several:
+        for name, score in scores.items():
+            drawn[name].append(np.nan if score.value is None else score.value)
+    return Compared(
+        scores={name: first[name].value if name in first else None for name in measured},
+        draws=drawn,
+        left_out=len({(one.subset, one.case) for cases in measured.values() for one in cases} - shared),
+    )
 
-    Two runs can be compared as well: call them by two names.
+
+def shared_cases(measured: Mapping[str, Sequence[Measured]]) -> set[tuple[str, str]]:
+    """Subset and name of the cases that all series have."""
+    keys = [{(one.subset, one.case) for one in cases} for cases in measured.values()]
+    return set.intersection(*keys) if keys else set()
+
+
+def joint_scores(
+    benchmark: Benchmark, measured: Mapping[str, Sequence[Measured]], *, draws: int, seed: int = 0
+) -> Iterator[dict[str, Score]]:
+    """The scores of all series over the cases that all of them have, then those of each draw of these cases.
+
+    Series may be those of two runs, called by two names. Without a common case there is nothing.
     """
     tables = {name: {(one.subset, one.case): one for one in cases} for name, cases in measured.items()}
-    common = set.intersection(*(set(table) for table in tables.values())) if tables else set[tuple[str, str]]()
-    left_out = len(set[tuple[str, str]]().union(*tables.values()) - common)
-    joint = _joint(tables, sorted(common))
+    joint = _joint(tables, sorted(shared_cases(measured)))
+    if not joint:
+        return
     columns = {name: {subset: _columns(cases, name) for subset, cases in joint.items()} for name in tables}
-
-    def scores_of(drawn: Mapping[str, Cases]) -> dict[str, float | None]:
-        return {
+    for drawn in chain([joint], _resampled(benchmark, joint, draws, seed)):
+        yield {
             name: benchmark.combine(
                 {subset: Cases(columns=own[subset], weights=cases.weights) for subset, cases in drawn.items()}
-            ).value
+            )
             for name, own in columns.items()
         }
-
-    draws_of: dict[str, list[float]] = {name: [] for name in tables}
-    if not joint:
-        return Compared(scores=dict.fromkeys(tables), draws=draws_of, left_out=left_out)
-    for resampled in _resampled(benchmark, joint, draws, seed):
-        for name, value in scores_of(resampled).items():
-            draws_of[name].append(np.nan if value is None else value)
-    return Compared(scores=scores_of(joint), draws=draws_of, left_out=left_out)
 
 
 def _joint(

@@ -35,6 +35,7 @@ _ANSWER_COLUMNS = pa.schema(
         ("subset", pa.string()),
         ("case", pa.string()),
         ("gold", pa.list_(pa.float64())),
+        ("lengths", pa.list_(pa.int64())),
         ("scores", pa.list_(pa.float64())),
         ("choice", pa.int64()),
         ("failure", pa.string()),
@@ -120,6 +121,8 @@ def _answer_row(series: Series, judged: Judged) -> dict[str, Any]:
         "subset": unit.subset,
         "case": unit.case,
         "gold": list(unit.item.gold or ()),
+        # Characters of each candidate, for the bias of length: a number, where its text may not be kept.
+        "lengths": [len(candidate.text) for candidate in unit.item.candidates],
         **_answer(answer),
         "by_order": json.dumps([_answer(one) for one in judged.by_order]) if judged.by_order else None,
         "lenient": None if judged.lenient is None else json.dumps(_answer(judged.lenient)),
