@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tests.bench.running.doubles import of_judge, of_script, pairs, run, units_of
@@ -23,8 +24,10 @@ def write_votes(folder: Path, *, k: int = 8, meta: bool = True, n: int = 12) -> 
     """A judge that says one of a few things, with k votes, on pairs of two subsets."""
     benchmark, units = units_of("pairs", pairs(n))
     run(benchmark, units, of_judge(meta=meta), folder / "pairs", RunPlan(k=k, bootstrap=50))
+    score = json.loads((folder / "pairs" / "score.json").read_text())
+    score["asked"] |= {"models": [{"model": HOSTILE, "weight_version": "1"}], "active_parameters": [2_400_000_000]}
+    (folder / "pairs" / "score.json").write_text(json.dumps(score))
     entry = {
-        "asked": {"model": HOSTILE, "active_parameters": 2_400_000_000},
         "passes": {"greedy": {"seconds": 1.5}, "votes": {"seconds": 2.0}},
         "cost": {"votes": {"tokens": 1200, "calls": 96, "money": 0.25}},
     }

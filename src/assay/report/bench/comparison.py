@@ -14,6 +14,7 @@ from assay.bench.catalog import find_benchmark
 from assay.bench.measure import Measured
 from assay.bench.overall import PARTS
 from assay.bench.running.gains import joint_scores, shared_cases
+from assay.bench.score import Part
 from assay.core.errors import InputError
 from assay.core.stats import percentile
 
@@ -21,6 +22,7 @@ from .run import BenchmarkRun, Run
 from .significance import Signs, bootstrap_p, signs, worth
 
 BEFORE, AFTER = "before", "after"
+BESIDE = "beside/"
 DRAWS = 1000
 _ASKED = ("judge", "k", "orders", "seed", "meta", "k_meta", "limit", "reduce", "units_hash")
 _POLICY = ("ties", "failures", "scalar")
@@ -28,9 +30,14 @@ _POLICY = ("ties", "failures", "scalar")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """A figure of both runs over their common cases. ``p``: of the paired bootstrap."""
+    """A figure of both runs over their common cases. ``p``: of the paired bootstrap.
+
+    ``path``: as ``Score.flat`` has it. ``name`` and ``depth``: of the part, in the tree of parts.
+    """
 
     path: str
+    name: str = ""
+    depth: int = 0
     before: float
     after: float
     low: float | None = None
@@ -126,12 +133,12 @@ def _benchmark(one: BenchmarkRun, other: BenchmarkRun, series: str | None, draws
     figures = tuple(_figure(path, value, drawn[path]) for path, value in _both(first).items())
     if not figures or figures[0].path:
         raise InputError(f"the common cases of {one.name!r} have no score: is a label missing among them?")
-    counts = {path: part.n for path, part in whole[BEFORE].walk()} | {"": len(shared)}
+    parts = _parts(whole[BEFORE].parts)
     return ComparedBenchmark(
         name=one.name,
         title=one.score.title,
         series=names,
-        figures=tuple(replace(figure, n=counts.get(figure.path)) for figure in figures),
+        figures=(replace(figures[0], n=len(shared)), *(_named(figure, parts) for figure in figures[1:])),
         signs=_signs(cases, shared),
         shared=len(shared),
         only_before=len(cases[BEFORE]) - len(shared),
@@ -167,6 +174,22 @@ def _figure(path: str, value: tuple[float, float], drawn: Sequence[float]) -> Di
         high=percentile(drawn, 97.5),
         p=bootstrap_p(drawn),
     )
+
+
+def _parts(parts: Sequence[Part], prefix: str = "", depth: int = 0) -> dict[str, tuple[Part, int]]:
+    """Every part and how deep it lies, by path."""
+    found: dict[str, tuple[Part, int]] = {}
+    for part in parts:
+        path = f"{prefix}{part.name}"
+        found |= {path: (part, depth), **_parts(part.parts, f"{path}/", depth + 1)}
+    return found
+
+
+def _named(figure: Difference, parts: Mapping[str, tuple[Part, int]]) -> Difference:
+    if figure.path not in parts:
+        return replace(figure, name=figure.path.removeprefix(BESIDE))
+    part, depth = parts[figure.path]
+    return replace(figure, name=part.name, depth=depth, n=part.n)
 
 
 def _signs(cases: Mapping[str, Sequence[Measured]], shared: set[tuple[str, str]]) -> Signs | None:

@@ -13,7 +13,7 @@ from ..page import allow, fill, part
 from ..rows import Mark, Row, Rows, rows_table
 from ..words import number
 from .comparison import ComparedBenchmark, Comparison, Difference
-from .comparison_text import ABOUT, alone, conclusion, facts, reach_of, remarks
+from .comparison_text import ABOUT, alone, facts, is_told, reach_of, remarks
 from .figures import points
 from .page import fact_list
 
@@ -48,6 +48,7 @@ def both_rows(named: Sequence[tuple[str, Difference]], links: Sequence[str] = ()
                     Mark(place=1, value=one.after, text=points(one.after)),
                 ),
                 note="" if one.n is None else f"n = {number(one.n)}",
+                depth=one.depth,
                 link=links[place] if place < len(links) else "",
             )
             for place, (name, one) in enumerate(named)
@@ -64,6 +65,7 @@ def difference_rows(named: Sequence[tuple[str, Difference]]) -> Rows:
         rows=tuple(
             Row(
                 name=name,
+                depth=one.depth,
                 marks=(
                     Mark(
                         place=1,
@@ -99,7 +101,7 @@ def _overview(found: Comparison) -> str:
 
 
 def _benchmark(one: ComparedBenchmark) -> str:
-    parts = [(figure.path, figure) for figure in one.figures[1:]]
+    parts = [(figure.name, figure) for figure in one.figures[1:]]
     tables = f'<div class="columns">{rows_table(both_rows(parts))}{rows_table(difference_rows(parts))}</div>'
     notes = "".join(f'<p class="note">{escape(line)}</p>' for line in remarks(one))
     return (
@@ -118,4 +120,5 @@ def _big(score: Difference) -> str:
             f'<p class="scale"><span>{scale.low:+.0f}</span><span>95 % {reach_of(score)}</span>'
             f"<span>{scale.high:+.0f}</span></p>"
         )
-    return f'<p class="big"><b>{score.value:+.1f}</b> {escape(conclusion(score))}</p>{drawn}'
+    told = "points" if is_told(score) or score.low is None else "points, which cannot be told from no difference"
+    return f'<p class="big"><b>{score.value:+.1f}</b> {told}</p>{drawn}'

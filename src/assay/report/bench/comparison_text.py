@@ -49,7 +49,10 @@ def comparison_markdown(found: Comparison) -> str:
         lines += table(("", "", ""), [(fact.name, fact.value, fact.aside) for fact in facts(one)])
         lines += [part for line in remarks(one) for part in ("", f"> {cell(line)}")]
         if len(one.figures) > 1:
-            lines += ["", *table(COLUMNS, [row(figure.path, figure) for figure in one.figures[1:]])]
+            lines += [
+                "",
+                *table(COLUMNS, [row(f"{'– ' * figure.depth}{figure.name}", figure) for figure in one.figures[1:]]),
+            ]
     return "\n".join(lines) + "\n"
 
 
@@ -57,9 +60,14 @@ def conclusion(score: Difference) -> str:
     """What the interval of a difference says."""
     if score.low is None or score.high is None:
         return f"{score.value:+.1f} points; not resampled, so nothing is said of chance"
-    if score.low > 0 or score.high < 0:
+    if is_told(score):
         return f"{'higher' if score.value > 0 else 'lower'} by {abs(score.value):.1f} points"
     return f"{score.value:+.1f} points, which cannot be told from no difference"
+
+
+def is_told(score: Difference) -> bool:
+    """Whether the interval of a difference leaves out 0."""
+    return score.low is not None and score.high is not None and (score.low > 0 or score.high < 0)
 
 
 def facts(one: ComparedBenchmark) -> list[Fact]:
@@ -84,7 +92,7 @@ def remarks(one: ComparedBenchmark) -> list[str]:
         for name, count in (("before", one.only_before), ("after", one.only_after))
         if count
     ]
-    return found + [f"differs: {note}" for note in one.notes]
+    return [*found, f"differs: {'; '.join(one.notes)}"] if one.notes else found
 
 
 def alone(found: Comparison) -> list[str]:

@@ -42,12 +42,12 @@ def part_rows(runs: Sequence[Run], name: str) -> Rows:
     tables = [(place, dict(score.walk())) for place, score in there]
     rows = [
         Row(
-            name=path.rsplit("/", 1)[-1] if depth else path,
+            name=name,
             marks=_marks([(place, own[path]) for place, own in tables if path in own]),
             note=_counts([own[path].n for _, own in tables if path in own]),
             depth=depth,
         )
-        for path, depth in _paths(there[0][1].parts, [own for _, own in tables])
+        for path, name, depth in _paths(there[0][1].parts, [own for _, own in tables])
     ]
     for figure in dict.fromkeys(figure for _, score in there for figure in score.beside):
         marks = [
@@ -120,17 +120,17 @@ def _counts(cases: Sequence[int]) -> str:
     return f"n = {number(low)}" if low == high else f"n = {number(low)}–{number(high)}"
 
 
-def _paths(parts: Sequence[Part], tables: Sequence[dict[str, Part]], prefix: str = "") -> list[tuple[str, int]]:
-    """Every path with its depth: those of the first run in its order, then those that only others have."""
-    own = _walk(parts, prefix, 0)
-    known = {path for path, _ in own}
+def _paths(parts: Sequence[Part], tables: Sequence[dict[str, Part]]) -> list[tuple[str, str, int]]:
+    """Every path with name and depth: those of the first run in its order, then those that only others have."""
+    own = _walk(parts, "", 0)
+    known = {path for path, _, _ in own}
     others = dict.fromkeys(path for table in tables for path in table if path not in known)
-    return [*own, *((path, 0) for path in others)]
+    return [*own, *((path, path, 0) for path in others)]
 
 
-def _walk(parts: Sequence[Part], prefix: str, depth: int) -> list[tuple[str, int]]:
-    found: list[tuple[str, int]] = []
+def _walk(parts: Sequence[Part], prefix: str, depth: int) -> list[tuple[str, str, int]]:
+    found: list[tuple[str, str, int]] = []
     for part in parts:
         path = f"{prefix}{part.name}"
-        found += [(path, depth), *_walk(part.parts, f"{path}/", depth + 1)]
+        found += [(path, part.name, depth), *_walk(part.parts, f"{path}/", depth + 1)]
     return found

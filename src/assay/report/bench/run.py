@@ -116,22 +116,22 @@ class Run:
 
     @property
     def judge(self) -> str:
-        """Who answered: judge and model, reward model, or table."""
-        told = self.benchmarks[0].score.asked
-        who = next((str(told[name]) for name in ("judge", "reward", "table") if told.get(name)), "")
-        model = str(self._flags.get("model") or "")
-        return " · ".join(dict.fromkeys(filter(None, (who, model)))) or self.name
+        """Who answered: judge and models, reward model, or table."""
+        told = self._asked
+        who = next((str(told[name]) for name in ("reward", "table", "judge") if told.get(name)), "")
+        models = (str(one.get("model") or "") for one in told.get("models") or ())
+        return " · ".join(dict.fromkeys(filter(None, (who, *models)))) or self.name
 
     @property
     def active_parameters(self) -> float | None:
-        """In billions, where the run says it."""
-        told = self._flags.get("active_parameters")
-        return told / 1e9 if isinstance(told, int | float) and told > 0 else None
+        """In billions, where the run knows it and its models are of one size."""
+        told = self._asked.get("active_parameters") or []
+        return told[0] / 1e9 if len(told) == 1 else None
 
     @property
-    def _flags(self) -> Mapping[str, Any]:
-        """The flags of its first benchmark, as ``run.json`` has them."""
-        return self.benchmarks[0].data.get("asked") or {}
+    def _asked(self) -> Mapping[str, Any]:
+        """What the first benchmark says was asked of whom."""
+        return self.benchmarks[0].score.asked
 
     @property
     def overall(self) -> Overall:
