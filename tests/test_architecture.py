@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,9 @@ BOUNDARIES = {
     "tracking/guarded.py",
 }
 
+TOGETHER = {"assay.synthetic.draws", "assay.synthetic.vocabulary"}
+"""A stream of draws that invents words, and words that are drawn from a stream."""
+
 FILES = sorted(SRC.rglob("*.py"))
 
 
@@ -60,6 +64,24 @@ def _imports(tree: ast.Module) -> Iterator[tuple[str, bool]]:
             yield from ((alias.name, id(node) not in lazy) for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             yield node.module, id(node) not in lazy
+
+
+def _edges() -> Iterator[tuple[str, str]]:
+    """Which module imports which, whenever that is: also within functions, and for types alone."""
+    names = {path: ("assay", *path.relative_to(SRC).with_suffix("").parts) for path in FILES}
+    known = {_dotted(parts) for parts in names.values()}
+    for path, parts in names.items():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom):
+                above = parts[: -node.level] if node.level else ()
+                base = (*above, *node.module.split(".")) if node.module else above
+                for alias in node.names:
+                    found = _dotted((*base, alias.name))
+                    yield _dotted(parts), found if found in known else _dotted(base)
+
+
+def _dotted(parts: tuple[str, ...]) -> str:
+    return ".".join(parts).removesuffix(".__init__")
 
 
 def _is_type_checking(node: ast.AST) -> bool:
@@ -82,6 +104,17 @@ def test_imports_go_down(path: Path) -> None:
         if parts[0] != "assay" or len(parts) == 1 or parts[1] == own:
             continue
         assert LEVEL[parts[1]] < LEVEL[own], f"{path.relative_to(SRC)} imports {module}: imports go down only"
+
+
+@pytest.mark.parametrize("depth", [3, 9], ids=["packages of a package", "modules"])
+def test_nothing_imports_in_a_circle(depth: int) -> None:
+    """A lazy import hides a circle from Python, not from a reader."""
+    graph: dict[str, set[str]] = {}
+    for importer, imported in _edges():
+        one, other = (".".join(name.split(".")[:depth]) for name in (importer, imported))
+        if other.startswith("assay.") and one != other and {one, other} != TOGETHER:
+            graph.setdefault(one, set()).add(other)
+    TopologicalSorter(graph).prepare()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(SRC)))

@@ -18,7 +18,8 @@ from assay.core.errors import InputError, StartError
 from assay.core.seeds import digest
 from assay.engines.embedded.attention import PACKED, UnsupportedAttentionError, register
 from assay.engines.embedded.bars import no_bars
-from assay.engines.embedded.weights import find_model, weight_version
+from assay.engines.embedded.weights import find_model
+from assay.engines.model_files import weight_version
 
 from .adapter import add_adapter
 from .batch import TrainSequence

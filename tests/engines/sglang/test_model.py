@@ -6,7 +6,8 @@ import pytest
 
 from assay.core.errors import GenerationError, InputError
 from assay.core.types import FailureKind
-from assay.engines.sglang.model import read_model, replacement, tensor_shapes
+from assay.engines.model_files import tensor_shapes
+from assay.engines.sglang.model import read_model, replacement
 
 from .conftest import write_model
 

@@ -12,14 +12,14 @@ import torch
 
 from assay.core.errors import InputError, StartError
 
+from ..model_files import Stamp, stamp, tensor_shapes, weight_version
 from ..parameters import active_parameters
-from ..sglang.model import tensor_shapes
 from .bars import no_bars
 from .config import EmbeddedConfig, Placement
 from .forward import Runner
 from .kv import KvShape
 from .probe import adopt
-from .weights import Stamp, find_model, stamp, weight_version
+from .weights import find_model
 
 
 @dataclass(slots=True, kw_only=True)

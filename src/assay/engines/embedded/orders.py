@@ -11,12 +11,13 @@ import torch
 from assay.core.errors import InputError, StartError
 from assay.engines.base import Tag
 
+from ..model_files import stamp, weight_version
 from .batch import Batch
 from .config import EmbeddedConfig
 from .forward import Runner
 from .loading import Loaded, copy_weights, load_model, nbytes, replace_weights
 from .probe import adopt
-from .weights import find_model, stamp, weight_version
+from .weights import find_model
 from .worker import Action
 
 

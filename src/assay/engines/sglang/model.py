@@ -7,7 +7,6 @@ end it. So both are checked here first, against the files.
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +15,9 @@ from typing import Any, cast
 from assay.core.errors import GenerationError, InputError
 from assay.core.types import FailureKind
 
-from ..embedded.weights import weight_files
+from ..model_files import tensor_shapes, weight_files
 from ..parameters import active_parameters
 
-_MOST_HEADER = 100 << 20
 _SHAPING = (
     "architectures",
     "model_type",
@@ -38,8 +36,6 @@ _SHAPING = (
     "quantization_config",
 )
 """Fields of config.json that decide which tensors a server holds."""
-
-Shapes = dict[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,22 +123,6 @@ def _check_same_shapes(served: ModelFiles, source: Path) -> None:
         if old.get(name) != new.get(name):
             difference = f"tensor {name!r} is {new.get(name) or 'missing'}, the engine has {old.get(name) or 'none'}"
             raise InputError(f"the weights in {str(source)!r} do not fit: {difference}; start a new engine")
-
-
-def tensor_shapes(path: Path) -> Shapes:
-    """Name and shape of every tensor in a folder's safetensors files, from their headers. Raises InputError."""
-    shapes: Shapes = {}
-    for file in weight_files(path):
-        try:
-            with file.open("rb") as stream:
-                (size,) = struct.unpack("<Q", stream.read(8))
-                if size > _MOST_HEADER:
-                    raise ValueError(f"a header of {size} bytes")
-                header: dict[str, Any] = json.loads(stream.read(size))
-            shapes |= {name: tuple(entry["shape"]) for name, entry in header.items() if name != "__metadata__"}
-        except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
-            raise InputError(f"{str(file)!r} is no safetensors file ({error}); copy it again") from error
-    return shapes
 
 
 def _stretched(config: Mapping[str, Any]) -> bool:

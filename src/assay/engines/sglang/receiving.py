@@ -9,7 +9,8 @@ from assay.core.errors import GenerationError, InputError
 from assay.core.types import FailureKind
 
 from ..feed import Bucket, Group
-from .model import ModelFiles, tensor_shapes
+from ..model_files import tensor_shapes
+from .model import ModelFiles
 from .server import Server
 
 BUCKETS = "flattened_bucket"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.core.errors import GenerationError, InputError, StartError
 
-from ..embedded.weights import weight_version
+from ..model_files import weight_version
 from .arguments import Launch, argument_vector, check_arguments
 from .config import SGLangConfig
 from .gpu import Cards, choose_gpus

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from assay.core.errors import StartError
 from assay.engines.embedded.attention import PACKED, PLAN, UnsupportedAttentionError, register
 from assay.engines.embedded.bars import no_bars
-from assay.engines.embedded.weights import weight_version
+from assay.engines.model_files import weight_version
 
 from ..adapter import add_adapter
 from ..batch import TrainSequence

@@ -15,11 +15,11 @@ import torch
 
 from assay.core.errors import InputError, StartError
 
-from ...sglang.model import Shapes, tensor_shapes
+from ...model_files import Shapes, tensor_shapes, weight_version
 from ..bars import no_bars
 from ..chat import Renderer
 from ..loading import explained, pick_device, pick_dtype
-from ..weights import find_model, weight_version
+from ..weights import find_model
 from .config import EmbeddedRewardConfig
 
 _HEADS = frozenset({"score", "classifier", "classification_head"})
