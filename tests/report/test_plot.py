@@ -7,7 +7,7 @@ import pytest
 from assay.report.blocks import picture_of
 from assay.report.plot import HEIGHT, LEFT, TOP, WIDTH, Level, Line, Plot, Point, figure, log_ticks, plot_svg
 from assay.report.plot_picture import plot_block, run_colour
-from assay.report.row_picture import rows_block
+from assay.report.row_picture import legend_block, rows_block
 from assay.report.rows import Mark, Row, Rows, log_range, rows_table
 
 VOTES = Plot(
@@ -98,5 +98,10 @@ def test_rows_name_their_figures_and_leave_out_what_is_not_there() -> None:
     assert "None" in text
     assert '<a href="#there">&lt;a&gt;</a>' in text
     block = rows_block(rows(10, None))
-    assert [label.text for label in block.labels] == ["T", "<a>", "10", "None"]
+    assert [label.text for label in block.labels] == ["T (1 to 100)", "<a>", "10", "None"]
     assert len(block.boxes) == 2
+    legend = legend_block(["one", "other"])
+    assert [(box.colour, label.text) for box, label in zip(legend.boxes, legend.labels, strict=True)] == [
+        (run_colour(0), "one"),
+        (run_colour(1), "other"),
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from .blocks import Block
 from .picture import LETTER, Box, Label
@@ -16,7 +16,8 @@ NAME, RAIL, TEXT = 420, 760, 330
 
 def rows_block(shown: Rows) -> Block:
     """The rows under their title, each as high as it has marks."""
-    boxes, labels = list[Box](), [Label(x=0, y=0, text=shown.title)]
+    scale = f"({shown.low:,.0f} to {shown.high:,.0f}{', logarithmic' if shown.log else ''})"
+    boxes, labels = list[Box](), [Label(x=0, y=0, text=f"{shown.title} {scale}")]
     top = 34.0
     for row in shown.rows:
         labels.append(Label(x=20.0 * row.depth, y=top, text=_cut(row)))
@@ -26,6 +27,17 @@ def rows_block(shown: Rows) -> Block:
             labels.append(Label(x=NAME + RAIL + 20, y=at, text=mark.text, colour=SOFT if mark.value is None else INK))
         top += ROW * max(1, len(row.marks)) + 6
     return Block(width=NAME + RAIL + TEXT, height=top, boxes=tuple(boxes), labels=tuple(labels))
+
+
+def legend_block(names: Sequence[str]) -> Block:
+    """Which run has which colour."""
+    boxes, labels = list[Box](), list[Label]()
+    left = 0.0
+    for place, name in enumerate(names):
+        boxes.append(Box(x=left, y=2, width=11, height=11, colour=run_colour(place)))
+        labels.append(Label(x=left + 20, y=0, text=name))
+        left += 20 + LETTER * (len(name) + 3)
+    return Block(width=max(NAME + RAIL + TEXT, left), height=ROW, boxes=tuple(boxes), labels=tuple(labels))
 
 
 def _boxes(shown: Rows, mark: Mark, top: float) -> Iterator[Box]:

@@ -13,7 +13,7 @@ from assay.core.files import write_whole
 from ..blocks import Block, picture_of
 from ..page import write_page
 from ..plot_picture import plot_block
-from ..row_picture import rows_block
+from ..row_picture import legend_block, rows_block
 from .bias import length_bias, length_correlation
 from .comparison import Comparison
 from .comparison_page import both_rows, comparison_page, difference_rows, named
@@ -62,7 +62,8 @@ def write_comparison(folder: Path, found: Comparison, formats: Sequence[Format] 
         write_page(paths["json"], _json(comparison_json(found)))
     if "png" in paths:
         blocks = [rows_block(both_rows(named(found))), rows_block(difference_rows(named(found)))]
-        write_whole(paths["png"], picture_of(f"{found.after} (below) against {found.before} (above)", blocks).png())
+        head = f"{found.after} against {found.before}"
+        write_whole(paths["png"], picture_of(head, [legend_block((found.before, found.after)), *blocks]).png())
     if "html" in paths:
         write_page(paths["html"], comparison_page(found))
     return list(paths.values())
@@ -117,7 +118,8 @@ def _benchmark(one: BenchmarkRun) -> dict[str, Any]:
 def _pictures(folder: Path, runs: Sequence[Run], known: Mapping[str, Size]) -> list[Path]:
     """``report.png`` with the scores, and ``report-<benchmark>.png`` for each."""
     over = [plot for plot in (overall_scaling(runs), *overall_sizes(runs, known)) if plot is not None]
-    pictures: dict[str, list[Block]] = {title(runs): [rows_block(score_rows(runs)), *map(plot_block, over)]}
+    names = [legend_block([run.name for run in runs])] if len(runs) > 1 else []
+    pictures: dict[str, list[Block]] = {title(runs): [*names, rows_block(score_rows(runs)), *map(plot_block, over)]}
     paths = [folder / f"{NAME}.png"]
     for name in benchmark_names(runs):
         plots = [
@@ -127,7 +129,7 @@ def _pictures(folder: Path, runs: Sequence[Run], known: Mapping[str, Size]) -> l
         ]
         tokens = token_rows(runs, name)
         shown = next(one.score.title for run in runs if (one := run.benchmark(name)) is not None)
-        blocks = [rows_block(part_rows(runs, name)), *map(plot_block, plots)]
+        blocks = [*names, rows_block(part_rows(runs, name)), *map(plot_block, plots)]
         pictures[f"{shown}: {title(runs)}"] = [*blocks, *([rows_block(tokens)] if tokens else [])]
         paths.append(folder / f"{NAME}-{name}.png")
     for path, (head, blocks) in zip(paths, pictures.items(), strict=True):
