@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from assay.core.errors import InputError
 from assay.core.seeds import digest
@@ -16,6 +16,7 @@ from assay.core.types import Item, Message
 from assay.data import ResultRow, open_source
 from assay.data.principles import NO_CANDIDATE
 from assay.data.records import BadRecord
+from assay.data.turns import read_turns
 
 from .rows import Turned, general_row
 from .tally import GeneralCounts
@@ -116,15 +117,4 @@ def _row(row: Mapping[str, Any], name: str, where: str) -> GeneralRow:
 def _messages(value: Any, where: str) -> tuple[Message, ...]:
     if isinstance(value, str) and value.strip():
         return (Message(role="user", content=value),)
-    if isinstance(value, list) and value:
-        return tuple(_turn(turn, where) for turn in cast("Sequence[Any]", value))
-    raise InputError(f"{where}: the prompt must be a text or a list of messages, got {value!r:.80}")
-
-
-def _turn(value: Any, where: str) -> Message:
-    if isinstance(value, Mapping):
-        turn = cast("Mapping[str, Any]", value)
-        role, content = turn.get("role"), turn.get("content")
-        if isinstance(role, str) and isinstance(content, str):
-            return Message(role=role, content=content)
-    raise InputError(f"{where}: a turn needs a role and a text, got {value!r:.80}")
+    return read_turns(value, where)

@@ -17,6 +17,7 @@ from assay.core.errors import InputError
 from assay.core.types import Message
 from assay.data import open_source
 from assay.data.records import BadRecord
+from assay.data.turns import read_turn, read_turns
 
 PROMPTS = ("prompt_messages", "messages", "prompt")
 """Columns of the prompt; the first that a row has counts."""
@@ -80,25 +81,14 @@ def _split(prompt: Prompt, where: str) -> tuple[Prompt, str]:
 def _prompt(value: Any, where: str) -> Prompt:
     if isinstance(value, str) and value:
         return value
-    if isinstance(value, list) and value:
-        return tuple(_turn(turn, where) for turn in cast("Sequence[Any]", value))
-    raise InputError(f"{where}: the prompt must be a text or a list of messages, not {value!r:.80}")
-
-
-def _turn(value: Any, where: str) -> Message:
-    if isinstance(value, Mapping):
-        turn = cast("Mapping[str, Any]", value)
-        role, content = turn.get("role"), turn.get("content")
-        if isinstance(role, str) and isinstance(content, str):
-            return Message(role=role, content=content)
-    raise InputError(f"{where}: a turn needs a role and a text, got {value!r:.80}")
+    return read_turns(value, where)
 
 
 def _completion(value: Any, where: str) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and len(cast("Sequence[Any]", value)) == 1:
-        turn = _turn(value[0], where)
+        turn = read_turn(value[0], where)
         if turn.role == "assistant":
             return turn.text
     raise InputError(f"{where}: the completion must be a text or one turn of the assistant, not {value!r:.80}")
