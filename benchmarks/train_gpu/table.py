@@ -58,7 +58,7 @@ def _median(lines: list[dict[str, float]], name: str, form: str, scale: float = 
 
 
 def _step(lines: list[dict[str, float]]) -> float:
-    return statistics.median(line["time/step"] - line.get("time/save", 0.0) for line in lines[1:])
+    return statistics.median(line["time/step"] for line in lines[1:])
 
 
 def _tokens(lines: list[dict[str, float]]) -> str:

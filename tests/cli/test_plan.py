@@ -182,7 +182,8 @@ def test_speeds_come_from_a_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], config: Path
 ) -> None:
     step = {"time/generate": 2.0, "time/train": 1.5, "time/publish": 0.25, "rollout/response_length": 16.0}
-    (config / "metrics.jsonl").write_text("".join(json.dumps({"step": n, **step}) + "\n" for n in range(3)))
+    lines = "".join(json.dumps({"step": n, "train/loss": None, **step}) + "\n" for n in range(3))
+    (config / "metrics.jsonl").write_text(lines + '{"step": 3, "time/gen')  # the run goes on
     asked = (*SPLIT, "--model-config", str(config), "--rates-from", str(config), "--json")
     code, out, err = run(monkeypatch, capsys, *asked, "--rates", '{"sync_s": 9}')
     assert (code, err) == (0, "")

@@ -16,7 +16,7 @@ STEP = {
     "time/step": 4.0,
     "time/generate": 1.6,
     "time/train": 1.0,
-    "time/save": 0.2,
+    "time/save": 7.0,
     "time/publish": 0.3,
     "time/sleep/rollout": 0.1,
     "time/sleep/__default__": 0.25,
@@ -31,7 +31,7 @@ def test_rates_are_the_medians_of_the_steady_steps() -> None:
     rates = measured_rates(RUN, WORK)
     assert rates.rollout is not None
     assert rates.rollout.tokens_per_s == ((32, 32 * 10 / 1.6),)
-    assert rates.train_tokens_per_s == pytest.approx(32 * (20 + 10) / 0.8)
+    assert rates.train_tokens_per_s == pytest.approx(32 * (20 + 10) / 1.0)
     assert (rates.sync_s, rates.sleep_s, rates.wake_s) == (0.3, 0.25, 0.4)
     assert (rates.actor_wake_s, rates.actor_sleep_s) == (0.05, None)
 
@@ -55,7 +55,7 @@ def test_the_planner_gives_the_measured_phases_back() -> None:
     made = plan(wanted, parse_cluster("1x1xH200"), job, compare=False)
     assert made.prediction is not None
     assert made.prediction.phases["rollout"] == pytest.approx(1.6, rel=0.02)
-    assert made.prediction.phases["train"] == pytest.approx(0.8)
+    assert made.prediction.phases["train"] == pytest.approx(1.0)
     assert made.prediction.phases["weights to the rollout"] == pytest.approx(0.3)
 
 

@@ -104,10 +104,14 @@ def _stats_table(lengths: Lengths) -> Table:
         table.add_column(heading, justify="left" if left else "right", no_wrap=left)
     for name, one in sorted(lengths.sources.items()):
         sizes = "-".join(str(size) for size in dict.fromkeys((min(one.sizes), max(one.sizes))))
-        words = ["/".join(f"{value:.0f}" for value in one.quartiles(what)) for what in ("prompts", "answers")]
+        words = [_words(one.quartiles(what)) for what in ("prompts", "answers")]
         shares = [_share(one.longest, one.decided), _share(one.first, one.decided), _share(one.right, one.single)]
         table.add_row(name, f"{one.items:,}", sizes, *words, *shares)
     return table
+
+
+def _words(found: tuple[float, ...] | None) -> str:
+    return "-" if found is None else "/".join(f"{value:.0f}" for value in found)
 
 
 def _share(part: int, whole: int) -> str:

@@ -29,6 +29,7 @@ from assay.report.gantt import write_gantt
 from assay.report.plan import print_plan
 from assay.rl.config import TrainConfig
 from assay.rl.planned import planned_training, planned_workload
+from assay.tracking.lines import NAME, read_lines
 
 from .declare import checked
 from .plan import PlanFlags
@@ -103,14 +104,12 @@ def _speeds(flags: PlanFlags) -> tuple[Workload, Rates]:
 
 
 def _steps(run: Path) -> list[dict[str, float]]:
-    file = run / "metrics.jsonl" if run.is_dir() else run
+    """Also of a run that goes on: a line half written is left out, and so are numbers that were not finite."""
     try:
-        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    except OSError as error:
-        raise InputError(f"--rates-from {str(run)!r}: cannot read {str(file)!r}: {error.strerror}") from error
-    except ValueError as error:
-        raise InputError(f"--rates-from {str(run)!r}: {str(file)!r} is not JSON lines: {error}") from error
-    return [line for line in lines if isinstance(line, dict)]
+        lines = read_lines(run / NAME if run.is_dir() else run)
+    except InputError as error:
+        raise InputError(f"--rates-from {str(run)!r}: {error}") from error
+    return [{name: value for name, value in line.items() if value is not None} for line in lines]
 
 
 def _judges(flags: PlanFlags) -> dict[str, ModelShape]:

@@ -47,8 +47,9 @@ def measured_rates(
     known, inline, found = known or Rates(), bool(judges) and "time/judge" not in seen, dict[str, object]()
     if known.rollout is None or not inline:
         found["rollout"] = _rate(samples / rollout_engines, written, seen("time/generate", 0.0))
-    train = seen("time/train", 0.0) - seen("time/save", 0.0)
+    train = seen("time/train", 0.0)
     if train > 0:
+        # A checkpoint is saved after the step, and its seconds are none of this.
         found["train_tokens_per_s"] = (samples * workload.prompt_tokens + written) / actor_gpus / train
     if "time/judge" in seen and judges:
         asked = {key: workload.judges.get(key, workload.judge) for key in judges}

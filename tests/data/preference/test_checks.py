@@ -3,6 +3,7 @@ from hypothesis import strategies as st
 
 from assay.core.types import Candidate, Item, Message
 from assay.data.preference import Contamination, Doubles, Lengths, unique_best, words_of
+from assay.data.preference.lengths import SourceLengths
 
 
 def item(question, *texts, gold=None, **metadata):
@@ -89,4 +90,5 @@ def test_lengths_tell_what_length_gives_away():
     assert (found.items, found.decided, found.longest, found.first) == (2, 2, 1, 2)
     assert found.sizes == {2: 2}
     assert found.quartiles("answers") == (2.0, 3.7, 4.0)
+    assert SourceLengths().quartiles("answers") is None
     assert (lengths.sources["file"].single, lengths.sources["file"].right) == (1, 1)

@@ -47,10 +47,11 @@ class SourceLengths:
             self.first += best[0] == 0
             self.longest += answers[best[0]] > max(answers[: best[0]] + answers[best[0] + 1 :])
 
-    def quartiles(self, what: str) -> tuple[float, float, float]:
-        """Median, 90th percentile and maximum of the words of ``prompts`` or ``answers``; zeros without any."""
+    def quartiles(self, what: str) -> tuple[float, float, float] | None:
+        """Median, 90th percentile and maximum of the words of ``prompts`` or ``answers``; None without any."""
         values = self.prompts if what == "prompts" else self.answers
-        return percentile(values, 50) or 0.0, percentile(values, 90) or 0.0, float(max(values, default=0))
+        middle, most = percentile(values, 50), percentile(values, 90)
+        return None if middle is None or most is None else (middle, most, float(max(values)))
 
 
 @dataclass(slots=True)

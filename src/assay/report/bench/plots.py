@@ -121,10 +121,11 @@ def _by_k(series: Iterable[Series], start: str) -> tuple[Point, ...]:
 
 
 def _point(x: float, series: Series) -> Point:
+    assert series.score is not None  # whoever calls has left the others out
     interval = series.interval
     return Point(
         x=x,
-        y=series.score or 0.0,
+        y=series.score,
         low=None if interval is None else interval.low,
         high=None if interval is None else interval.high,
     )
