@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import struct
@@ -10,7 +11,15 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import InputError
-from assay.engines.model_files import MANIFEST, stamp, tensor_shapes, weight_files, weight_version
+from assay.engines.model_files import (
+    MANIFEST,
+    base_sha256,
+    stamp,
+    state_sha256,
+    tensor_shapes,
+    weight_files,
+    weight_version,
+)
 
 
 def _write(path: Path, data: bytes) -> Path:
@@ -57,3 +66,33 @@ def test_a_stamp_tells_that_a_file_was_touched(folder: Path) -> None:
     assert before == stamp(folder)
     os.utime(folder / "model.safetensors", ns=(1, 1))
     assert stamp(folder) != before
+
+
+def _several(path: Path, tensors: dict[str, bytes]) -> Path:
+    """Some tensors of bytes in one file, in the order given."""
+    header, at = {}, 0
+    for name, data in tensors.items():
+        header[name] = {"dtype": "U8", "shape": [len(data)], "data_offsets": [at, at + len(data)]}
+        at += len(data)
+    said = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(said)) + said + b"".join(tensors.values()))
+    return path
+
+
+def test_the_hash_of_a_state_is_of_names_types_shapes_and_bytes_in_order_of_name(tmp_path: Path) -> None:
+    file = _several(tmp_path / "m.safetensors", {"b": b"34", "a": b"12"})
+    assert state_sha256([file]) == hashlib.sha256(b'["a", "U8", [2]]\n12["b", "U8", [2]]\n34').hexdigest()
+
+
+def test_the_hash_of_a_state_does_not_depend_on_the_files(tmp_path: Path) -> None:
+    one = _several(tmp_path / "one.safetensors", {"b": b"34", "a": b"12"})
+    parts = [_several(tmp_path / "x.safetensors", {"b": b"34"}), _several(tmp_path / "y.safetensors", {"a": b"12"})]
+    other = _several(tmp_path / "z.safetensors", {"a": b"12", "b": b"35"})
+    assert state_sha256([one]) == state_sha256(parts)
+    assert state_sha256([one]) != state_sha256([other])
+
+
+def test_the_bundled_model_knows_its_hash(folder: Path) -> None:
+    assert base_sha256(folder) == state_sha256(weight_files(folder))
+    (folder / MANIFEST).write_text(json.dumps({"state_sha256": "f" * 64}))
+    assert base_sha256(folder) == "f" * 64

@@ -30,6 +30,8 @@ class EngineInfo:
     """Equal request, equal seed, equal text, whatever else runs at the same time."""
     num_gpus: int = 0
     num_engines: int = 1
+    adapter: str = ""
+    """Name and digest of the LoRA adapter that is in the weights, which ``model`` and ``weight_version`` reflect."""
     parameters: int | None = None
     """Active parameters: those that a token passes, of a mixture of experts only the chosen ones. None = not known."""
 

@@ -118,7 +118,9 @@ class Gateway:
             asyncio.gather(*(instance.health(timeout_s) for instance in everyone)), self.metas.health(timeout_s)
         )
         healthy = all(one.healthy for one in (*told, *metas.values()))
-        details = {instance.key: _health(one) for instance, one in zip(everyone, told, strict=True)}
+        details = {
+            instance.key: _health(one) | _adapter(instance) for instance, one in zip(everyone, told, strict=True)
+        }
         body: dict[str, Json] = {"status": "healthy" if healthy else "unhealthy", "service": "genrm"}
         if list(self.instances) == [DEFAULT_KEY]:
             body |= {key: value for key, value in details[DEFAULT_KEY].items() if key != "status"}
@@ -141,6 +143,11 @@ def _health(told: EngineHealth) -> dict[str, Json]:
     if told.error is not None:
         detail["error"] = told.error
     return detail
+
+
+def _adapter(instance: Instance) -> dict[str, Json]:
+    adapter = instance.scorer.engine.info.adapter
+    return {"adapter": adapter} if adapter else {}
 
 
 def _instance(hub: Hub, key: str, scorer: Scorer, settings: ServiceSettings) -> Instance:

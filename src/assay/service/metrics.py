@@ -78,6 +78,7 @@ def instance_metrics(instance: Instance, health: EngineHealth, report: PoolRepor
         "num_engines": info.num_engines,
         "model": info.model,
         "weight_version": info.weight_version,
+        "adapter": info.adapter,
         "context_len": info.context_len,
         "parameters": info.parameters,
         "state": instance.state,
@@ -121,6 +122,11 @@ class _LiveCollector(Collector):
         cached = CounterMetricFamily(
             "assay_judgments_cached", "Judgments that cost no call of the engine.", labels=["instance"]
         )
+        models = GaugeMetricFamily(
+            "assay_model_info",
+            "1: the instance judges with this model; adapter is name and digest, empty without one.",
+            labels=["instance", "model", "weight_version", "adapter"],
+        )
         generations = CounterMetricFamily("assay_generations", "Raw generations.", labels=["instance", "outcome"])
         tokens = CounterMetricFamily("assay_tokens", "Tokens by kind.", labels=["instance", "kind"])
         for instance in self._gateway.everyone():
@@ -128,6 +134,8 @@ class _LiveCollector(Collector):
             in_flight.add_metric([key], instance.admission.running)
             queued.add_metric([key], instance.admission.waiting)
             awake.add_metric([key], instance.state == "ready")
+            info = instance.scorer.engine.info
+            models.add_metric([key, info.model, info.weight_version, info.adapter], 1)
             judgments.add_metric([key, "verdict"], counts.verdicts)
             for kind, number in counts.failures.items():
                 judgments.add_metric([key, kind], number)
@@ -138,7 +146,7 @@ class _LiveCollector(Collector):
             tokens.add_metric([key, "prompt"], counts.usage.prompt_tokens + raw.prompt_tokens)
             tokens.add_metric([key, "cached"], counts.usage.cached_tokens + raw.cached_tokens)
             tokens.add_metric([key, "completion"], counts.usage.completion_tokens + raw.completion_tokens)
-        yield from (in_flight, queued, awake, judgments, cached, generations, tokens)
+        yield from (in_flight, queued, awake, models, judgments, cached, generations, tokens)
         yield from self._votes()
         yield from self._pools()
 

@@ -19,6 +19,8 @@ class InstanceHealth(Reply):
     """Said when there is more to say than the status: ``starting``, ``asleep``, ``draining``, ..."""
 
     error: str | None = None
+    adapter: str | None = None
+    """Name and digest of the LoRA adapter that the model judges with, where there is one."""
 
 
 class HealthReply(InstanceHealth):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +11,9 @@ import pytest
 from assay.core.errors import InputError, StartError
 from assay.engines.embedded import prepare
 from assay.engines.embedded.prepare import prepare_default_model
+
+EMPTY = (2).to_bytes(8, "little") + b"{}"
+"""A safetensors file without tensors."""
 
 
 @pytest.fixture
@@ -25,7 +30,7 @@ def conversions(home: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     def convert(source: Path, target: Path, step: Callable[[float], None]) -> None:
         calls.append(target)
         step(0.5)
-        (target / "model.safetensors").write_bytes(b"weights")
+        (target / "model.safetensors").write_bytes(EMPTY)
 
     monkeypatch.setattr(prepare, "convert_gguf", convert)
     monkeypatch.setattr(prepare, "_gguf_file", lambda: home / "model.gguf")
@@ -38,7 +43,10 @@ def test_converted_once_and_whole(home: Path, conversions: list[Path]) -> None:
     path = prepare_default_model(lambda what, share: told.append((what, share)))
     assert prepare_default_model() == path
     assert len(conversions) == 1
-    assert (path / "model.safetensors").read_bytes() == b"weights"
+    assert (path / "model.safetensors").read_bytes() == EMPTY
+    manifest = json.loads((path / "manifest.json").read_text())
+    assert manifest["weights_sha256"] == hashlib.sha256(EMPTY).hexdigest()
+    assert manifest["state_sha256"] == hashlib.sha256(b"").hexdigest()
     assert path.is_relative_to(home)
     assert told[0] == ("converting the default model", 0.5)
     assert told[-1][1] == 1.0

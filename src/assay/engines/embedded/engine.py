@@ -45,7 +45,8 @@ class EmbeddedEngine:
         if renderer is None or renderer.has_template:
             capabilities.add("chat")
         return EngineInfo(
-            model=self.config.model,
+            model=loaded.name if loaded else self.config.model,
+            adapter=loaded.lora.identity if loaded and loaded.lora else "",
             weight_version=loaded.version if loaded else "",
             capabilities=frozenset(capabilities),
             context_len=loaded.context_len if loaded else self.config.max_context_len,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,7 +19,10 @@ from .bars import no_bars
 from .config import EmbeddedConfig, Placement
 from .forward import Runner
 from .kv import KvShape
+from .lora import Lora
+from .merging import merge
 from .probe import adopt
+from .shipped import find_adapter
 from .weights import find_model
 
 
@@ -43,6 +47,8 @@ class Loaded:
     runner: Runner | None
     parameters: int | None
     """Active ones."""
+    lora: Lora | None = None
+    """The adapter that is merged into the weights."""
     parked: Any = None
     """The model in main memory, while its weights are off CUDA."""
     on_disk: bool = True
@@ -77,19 +83,20 @@ def load(config: EmbeddedConfig) -> Loaded:
     device = pick_device(config)
     dtype = pick_dtype(config, device)
     path = find_model(config.model, with_code=config.trust_remote_code)
+    lora = find_adapter(config.adapter)
     with explained(config.model, path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), trust_remote_code=config.trust_remote_code)
-    model = load_model(config, path, device, dtype)
+    model = load_model(config, path, device, dtype, lora)
     # Models without a table of positions name no limit.
     own_limit = getattr(model.config.get_text_config(), "max_position_embeddings", None) or config.max_context_len
-    version = weight_version(path)
+    disk_version = weight_version(path)
     runner = adopt(model, config.model)
     return Loaded(
-        name=config.model,
+        name=config.model if lora is None else f"{config.model}+{lora.identity}",
         path=path,
         stamp=stamp(path),
-        disk_version=version,
-        version=version,
+        disk_version=disk_version,
+        version=disk_version if lora is None else merged_version(disk_version, lora),
         device=device,
         dtype=dtype,
         shape=runner.shape,
@@ -99,11 +106,19 @@ def load(config: EmbeddedConfig) -> Loaded:
         tokenizer=tokenizer,
         runner=runner,
         parameters=active_parameters(model.config.to_dict(), tensor_shapes(path)),
+        lora=lora,
     )
 
 
-def load_model(config: EmbeddedConfig, path: Path, device: torch.device, dtype: torch.dtype) -> Any:
-    """The model in ``path`` with all of its weights, in evaluation mode."""
+def merged_version(disk_version: str, lora: Lora) -> str:
+    """A name for weights with an adapter in them: it follows from both."""
+    return hashlib.sha256(f"{disk_version} {lora.digest}".encode()).hexdigest()[:12]
+
+
+def load_model(
+    config: EmbeddedConfig, path: Path, device: torch.device, dtype: torch.dtype, lora: Lora | None = None
+) -> Any:
+    """The model in ``path`` with all of its weights, and an adapter in them, in evaluation mode."""
     from transformers import AutoModelForCausalLM
 
     with explained(config.model, path), no_bars():
@@ -115,6 +130,8 @@ def load_model(config: EmbeddedConfig, path: Path, device: torch.device, dtype: 
     if missing:
         # transformers fills these with random numbers and goes on.
         raise StartError(f"{str(path)!r} lacks {len(missing)} weights of its model, first {missing[0]!r}")
+    if lora is not None:
+        merge(model, lora, config.model, path)
     return model.to(device).eval()
 
 

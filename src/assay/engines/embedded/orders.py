@@ -16,7 +16,9 @@ from .batch import Batch
 from .config import EmbeddedConfig
 from .forward import Runner
 from .loading import Loaded, copy_weights, load_model, nbytes, replace_weights
+from .lora import Lora
 from .probe import adopt
+from .shipped import find_adapter
 from .weights import find_model
 from .worker import Action
 
@@ -52,7 +54,7 @@ def take_again(config: EmbeddedConfig, tags: frozenset[Tag]) -> Action:
             loaded.parked = None
         else:
             _check_unchanged(loaded)
-            model = load_model(config, loaded.path, loaded.device, loaded.dtype)
+            model = load_model(config, loaded.path, loaded.device, loaded.dtype, _same_adapter(config, loaded))
             loaded.runner = adopt(model, loaded.name)
         return nbytes(loaded.runner.model)
 
@@ -63,6 +65,7 @@ def new_weights(config: EmbeddedConfig, source: str, version: str) -> Action:
     """Replace the weights by those in ``source``; what was computed with the old ones is dropped."""
 
     def action(loaded: Loaded, batch: Batch) -> int:
+        _refuse_adapted(loaded)
         path = find_model(source, with_code=config.trust_remote_code)
         fresh = load_model(config, path, torch.device("cpu"), loaded.dtype)
         holder = loaded.runner.model if loaded.runner is not None else loaded.parked
@@ -81,6 +84,7 @@ def given_tensors(tensors: Iterable[tuple[str, Any]], version: str) -> Action:
     """Copy weights into the model in use; what was computed with the old ones is dropped."""
 
     def action(loaded: Loaded, batch: Batch) -> int:
+        _refuse_adapted(loaded)
         holder = loaded.runner.model if loaded.runner is not None else loaded.parked
         if holder is None:
             raise InputError("the weights are given back; wake the engine before it takes new ones")
@@ -98,4 +102,22 @@ def _check_unchanged(loaded: Loaded) -> None:
     if stamp(path) != loaded.stamp and weight_version(path) != loaded.disk_version:
         raise StartError(
             f"the weights in {str(path)!r} changed while {loaded.name!r} was asleep; restart the engine to use them"
+        )
+
+
+def _same_adapter(config: EmbeddedConfig, loaded: Loaded) -> Lora | None:
+    """The adapter, read again."""
+    found = find_adapter(config.adapter)
+    if found is not None and loaded.lora is not None and found.digest != loaded.lora.digest:
+        raise StartError(
+            f"the adapter in {str(found.path)!r} changed while {loaded.name!r} was asleep; restart the engine to use it"
+        )
+    return found
+
+
+def _refuse_adapted(loaded: Loaded) -> None:
+    """Other weights would be those of a model without the adapter, under the name of one with it."""
+    if loaded.lora is not None:
+        raise InputError(
+            f"{loaded.name!r} has an adapter in its weights, so it takes no others; start it with adapter 'none'"
         )

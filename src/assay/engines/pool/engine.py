@@ -262,6 +262,7 @@ class PoolEngine:
             batch_invariant=lead.batch_invariant,
             num_gpus=sum(info.num_gpus for info in infos),
             num_engines=len(infos),
+            adapter=lead.adapter,
             parameters=lead.parameters,
         )
 

@@ -1,0 +1,86 @@
+"""Which adapter judges: the one that the user names, else the one that comes with the package where it was made for it.
+
+Owns: the names that ``--adapter`` takes, and the rule of the default. An engine by itself takes none: the policy of a
+training run is never changed. Does not own: how an adapter is read (``lora``) or applied (``merging``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from assay.core.errors import InputError
+from assay.core.types import SamplingParams
+
+from .adapter_card import AdapterCard, read_card
+from .config import DEFAULT_MODEL, NO_ADAPTER
+from .lora import WEIGHTS, Lora, read_lora
+
+DEFAULT_ADAPTER = "smollm2-135m-judge"
+"""The adapter that comes with the package, for the bundled model."""
+
+ADAPTERS = Path(__file__).parent / "adapters"
+"""A folder for each adapter of the package."""
+
+
+def shipped(home: Path = ADAPTERS) -> tuple[str, ...]:
+    """The names of the adapters in the package."""
+    return tuple(sorted(file.parent.name for file in home.glob(f"*/{WEIGHTS}")))
+
+
+def find_adapter(said: str, home: Path = ADAPTERS) -> Lora | None:
+    """The adapter of a name in the package or of a folder; None for ``none``.
+
+    Raises:
+        InputError: there is no such adapter, or it is wrong.
+    """
+    if said == NO_ADAPTER:
+        return None
+    path = adapter_folder(said, home)
+    return read_lora(path, said if path.parent == home else None)
+
+
+def adapter_folder(said: str, home: Path = ADAPTERS) -> Path:
+    """Where an adapter is. Raises InputError."""
+    names = shipped(home)
+    if said in names:
+        return home / said
+    path = Path(said).expanduser()
+    if not path.is_dir():
+        there = f"the package has {', '.join(names)}" if names else "the package has none"
+        raise InputError(f"no adapter {said!r}: {there}; else name a folder in peft's layout, or {NO_ADAPTER!r}")
+    return path
+
+
+def judging_adapter(model: str | None, said: str | None, judges: Iterable[str] | None, home: Path = ADAPTERS) -> str:
+    """What ``adapter`` is to be for an engine that judges.
+
+    Args:
+        model: as the user named it; None = the bundled one.
+        said: as the user named it; None = not said.
+        judges: the names of all the judges that will ask this engine; None = any, as in a service, which has one
+            model for all of its judges.
+
+    Not said, it is that of the package, if the model is the bundled one and the card names one of the judges.
+
+    Raises:
+        InputError: the card in the package is wrong.
+    """
+    if said is not None:
+        return said
+    if model not in (None, DEFAULT_MODEL) or DEFAULT_ADAPTER not in shipped(home):
+        return NO_ADAPTER
+    card = read_card(home / DEFAULT_ADAPTER)
+    if card is None:
+        raise InputError(f"the adapter {DEFAULT_ADAPTER!r} of the package has no card; install assay again")
+    return DEFAULT_ADAPTER if judges is None or set(judges) & set(card.judges) else NO_ADAPTER
+
+
+def card_of(adapter: str, home: Path = ADAPTERS) -> AdapterCard | None:
+    """The card of an adapter, named as for ``find_adapter``; None where it has none. Reads no weights."""
+    return None if adapter == NO_ADAPTER else read_card(adapter_folder(adapter, home))
+
+
+def forms(card: AdapterCard | None) -> dict[str, SamplingParams]:
+    """How each judge of the card is sampled unless the user says otherwise."""
+    return {} if card is None else {name: form.sampling for name, form in card.judges.items()}
