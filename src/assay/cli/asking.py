@@ -22,6 +22,9 @@ class AskingFlags(Config):
     """Who answers; without it a rule judge takes rule, any other embedded."""
     model: str | None = None
     """Judge model: the bundled one, a hub name or a folder."""
+    adapter: str | None = None
+    """LoRA adapter on an embedded model: one of the package by name, a folder in peft's layout, or none; unless said
+    that of the package, where the model is the bundled one and the adapter was made for the judge."""
     url: str | None = None
     """Base URL of the openai endpoint or of the judge service."""
     api_key: Annotated[str | None, typer.Option(envvar="ASSAY_API_KEY", show_envvar=True)] = None

@@ -15,8 +15,8 @@ from .bench_run import BenchRunFlags
 from .building import backend, judge_of
 from .judge import JudgeFlags
 
-_OF_A_JUDGE = ("engine", "model", "url", "route_key", "engine_options", "sampling", "choices", "lenient", "principles",
-               "judge_options", "meta", "meta_options", "cache")  # fmt: skip
+_OF_A_JUDGE = ("engine", "model", "adapter", "url", "route_key", "engine_options", "sampling", "choices", "lenient",
+               "principles", "judge_options", "meta", "meta_options", "cache")  # fmt: skip
 
 
 def asker_of(flags: BenchRunFlags) -> Asker:

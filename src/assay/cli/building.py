@@ -24,6 +24,7 @@ from assay.scoring.remote import RemoteScorer
 from assay.scoring.scorer import Scorer
 from assay.wire.sampling import SamplingBody, to_sampling
 
+from .adapting import adapted
 from .declare import checked
 from .judge import JudgeFlags
 
@@ -67,7 +68,7 @@ def backend(flags: JudgeFlags, judge: Judge) -> Judging:
     """Who judges. Belongs to the event loop that it is used in."""
     kind = flags.engine or ("rule" if judge.rule else "embedded")
     if kind == "service":
-        effective = ("model", "engine_options", "sampling", "reask", "cache", "no_dedup", "meta_options")
+        effective = ("model", "adapter", "engine_options", "sampling", "reask", "cache", "no_dedup", "meta_options")
         refuse_given(flags, effective, "has no effect on a judge service: give it to assay serve instead")
         return RemoteScorer(GenRMClient(flags.url, api_key=flags.api_key), route_key=flags.route_key)
     if judge.rule != (kind == "rule") and kind != "fake":
@@ -76,10 +77,11 @@ def backend(flags: JudgeFlags, judge: Judge) -> Judging:
     options = dict(flags.engine_options)
     given = {"model": flags.model, "base_url": flags.url, "api_key": flags.api_key if kind == "openai" else None}
     options |= {name: value for name, value in given.items() if value is not None}
+    form = adapted(flags, kind, options, judge)
     cache = None if flags.no_dedup else VerdictCache(flags.cache)
     return Scorer(
         build_engine(engine_config(kind, options)),
-        sampling=_sampling(flags),
+        sampling=_sampling(flags).over(form),
         policy=ScoringPolicy(reask=flags.reask),
         cache=cache,
         metas={} if flags.meta is None else {flags.meta: meta_of(flags.meta, flags, cache)},

@@ -32,8 +32,8 @@ from .showing import console, rates_of, say, show_rows
 
 NO_META = "none"
 _ABOUT_ASKING = (
-    "file", "engine", "model", "url", "route_key", "engine_options", "sampling", "field", "limit", "reask", "cache",
-    "no_dedup", "retry_failed", "need_gold",
+    "file", "engine", "model", "adapter", "url", "route_key", "engine_options", "sampling", "field", "limit", "reask",
+    "cache", "no_dedup", "retry_failed", "need_gold",
 )  # fmt: skip
 
 

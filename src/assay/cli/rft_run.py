@@ -16,6 +16,7 @@ from assay.core.types import Item
 from assay.data import BadRecord, FieldMap
 from assay.data.preference.sources import preference_items
 from assay.data.principles import load_given
+from assay.engines.embedded.config import NO_ADAPTER
 from assay.judges import Judge
 from assay.judges.principles import from_principles
 from assay.report.page import write_whole
@@ -82,7 +83,9 @@ def _asking(flags: RftFlags) -> JudgeFlags:
         raise InputError("--mode '0-1' is taken by itself for single candidates: leave it out")
     if flags.engine == "service":
         raise InputError("--engine 'service' judges by its own prompts, without a hint: name its engine (openai)")
-    return JudgeFlags(**{name: value for name, value in flags if name in AskingFlags.model_fields})
+    said = {name: value for name, value in flags if name in AskingFlags.model_fields}
+    # Who is sampled here is who will be trained on the samples: the model as it is.
+    return JudgeFlags(**said | {"adapter": flags.adapter or NO_ADAPTER})
 
 
 def _single(asking: JudgeFlags, judge: Judge) -> Judge | None:

@@ -26,6 +26,9 @@ class ServeFlags(Config):
 
     genrm_model_path: str = DEFAULT_MODEL
     """Judge model: the bundled one, a hub name or a folder."""
+    adapter: str | None = None
+    """LoRA adapter on the embedded models: one of the package by name, a folder in peft's layout, or none; unless said
+    that of the package for the bundled model, and none for any other. All judges of the service judge with it."""
     genrm_num_gpus: int = 1
     """GPUs of the judge in all."""
     genrm_num_gpus_per_engine: int = 1
@@ -167,8 +170,15 @@ def _judge_options(flags: ServeFlags) -> dict[str, dict[str, Any]]:
 
 
 def _engine_options(flags: ServeFlags) -> dict[str, Any]:
-    if flags.sglang_python is None:
-        return flags.engine_options
-    if flags.engine != "sglang":
-        raise InputError(f"--sglang-python {flags.sglang_python!r} has no effect with --engine {flags.engine}")
-    return {**flags.engine_options, "python": flags.sglang_python}
+    own = (
+        ("--sglang-python", "python", flags.sglang_python, "sglang"),
+        ("--adapter", "adapter", flags.adapter, "embedded"),
+    )
+    options = dict(flags.engine_options)
+    for flag, name, value, engine in own:
+        if value is None:
+            continue
+        if flags.engine != engine:
+            raise InputError(f"{flag} {value!r} has no effect with --engine {flags.engine}")
+        options[name] = value
+    return options

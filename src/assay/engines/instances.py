@@ -14,6 +14,8 @@ from assay.wire.genrm import InstanceSpec
 
 from .base import Engine
 from .catalog import build_engine, engine_config
+from .embedded.config import NO_ADAPTER
+from .embedded.shipped import judging_adapter
 from .hosted.config import HostedConfig
 from .pool.config import PoolConfig
 from .visible import VARIABLE, gpu_names
@@ -74,6 +76,18 @@ def instance_engine(
     return PoolEngine(pool.model_copy(update={"size": size}), build)
 
 
+def instance_adapter(spec: InstanceSpec, kind: Kind, options: Mapping[str, Any]) -> str:
+    """The adapter that an instance judges with, for all of its judges; ``none`` where its engine takes none.
+
+    Args:
+        options: of the engine, for every instance; those of the instance's own ``engine_config`` win.
+    """
+    if kind != "embedded":
+        return NO_ADAPTER
+    said = {**options, **spec.engine.passed_through}.get("adapter")
+    return judging_adapter(spec.model_path, said, judges=None)
+
+
 def replicas(spec: InstanceSpec) -> int:
     """How many engines an instance has."""
     return max(1, spec.num_gpus // spec.num_gpus_per_engine)
@@ -102,6 +116,7 @@ def _options(spec: InstanceSpec, kind: Kind, options: Mapping[str, Any]) -> dict
         )
     if kind == "embedded":
         merged["max_context_len"] = asked.max_context_len
+        merged["adapter"] = instance_adapter(spec, kind, options)
     elif "max_context_len" in asked.model_fields_set:
         merged["context_len"] = asked.max_context_len
     return merged

@@ -32,6 +32,10 @@ from .policy import ScoringPolicy
 from .recorder import Recorder
 from .records import prompt_text, said, vote_rows
 
+_UNSAID = SamplingParams()
+_ANY = "*"
+"""Any judge without a form of its own."""
+
 Piece = tuple[Item, int | None]
 """What one vote is about: an item as the judge takes it, and which candidate that is (None = all of them)."""
 
@@ -58,7 +62,8 @@ class Scorer:
 
     The cache, the recorder and the meta RMs may be shared with other scorers: a scorer closes nothing that it was
     given but its engine. ``sampling`` is what the user said; votes are then sampled at the paper's temperature, plain
-    judgments at the serving default.
+    judgments at the serving default. ``forms``: what the model of the engine was trained to be asked like, by the name
+    of the judge; what the user said wins over it, and for votes the paper's temperature does too.
     """
 
     def __init__(
@@ -67,6 +72,7 @@ class Scorer:
         *,
         instance: str = "__default__",
         sampling: SamplingParams | None = None,
+        forms: Mapping[str, SamplingParams] | None = None,
         policy: ScoringPolicy | None = None,
         cache: VerdictCache | None = None,
         recorder: Recorder | None = None,
@@ -76,8 +82,12 @@ class Scorer:
         self.engine = engine
         self.instance = instance
         given = sampling or SamplingParams()
-        self.sampling = given.over(DEFAULT_SAMPLING)
-        self.voting_sampling = given.over(VOTING_SAMPLING).over(DEFAULT_SAMPLING)
+        self._sampled = {
+            (judge, votes): given.over(VOTING_SAMPLING if votes else _UNSAID).over(form).over(DEFAULT_SAMPLING)
+            for judge, form in {_ANY: _UNSAID, **(forms or {})}.items()
+            for votes in (False, True)
+        }
+        self.sampling = self._sampled[_ANY, False]
         self.policy = policy or ScoringPolicy()
         self.cache = cache
         self.recorder = recorder
@@ -94,7 +104,7 @@ class Scorer:
         return RunFacts(
             model=info.model,
             weight_version=info.weight_version,
-            sampling=said(self._sampling(plan)),
+            sampling=said(self._sampling(_ANY, plan)),
             reask=self.policy.reask,
             meta="" if plan is None or plan.meta is None else self._meta(plan.meta).identity,
         )
@@ -139,7 +149,7 @@ class Scorer:
             item=item,
             deadline=deadline,
             seed=seed,
-            sampling=self._sampling(plan),
+            sampling=self._sampling(judge.name, plan),
             ballot=None if plan is None else Ballot.of(plan, judge, item.n),
             meta=None if plan is None or plan.meta is None else self._meta(plan.meta),
         )
@@ -179,8 +189,9 @@ class Scorer:
         score = await task.meta.score(item, vote, task.deadline)
         return replace(vote, meta_failure=score) if isinstance(score, Failure) else replace(vote, meta=score)
 
-    def _sampling(self, plan: VotePlan | None) -> SamplingParams:
-        return self.sampling if plan is None else self.voting_sampling
+    def _sampling(self, judge: str, plan: VotePlan | None) -> SamplingParams:
+        votes = plan is not None
+        return self._sampled.get((judge, votes)) or self._sampled[_ANY, votes]
 
     def _meta(self, name: str) -> MetaScorer:
         found = self.metas.get(name)

@@ -17,7 +17,9 @@ from assay.core.errors import InputError
 from assay.core.types import DEFAULT_SAMPLING, SamplingParams
 from assay.engines.base import Engine
 from assay.engines.catalog import build_engine, engine_config
-from assay.engines.instances import Kind, instance_engine
+from assay.engines.embedded.adapter_card import AdapterCard
+from assay.engines.embedded.shipped import card_of, check_form, forms
+from assay.engines.instances import Kind, instance_adapter, instance_engine
 from assay.engines.pool.config import PoolConfig
 from assay.engines.reward_catalog import build_reward_engine, reward_engine_config
 from assay.judges import Judge, build_all, load_judge
@@ -86,11 +88,12 @@ def assemble(config: ServeConfig, engines: Mapping[str, Engine] | None = None) -
 
     metas = {name: _meta(name, options, cache) for name, options in config.meta_rm.items()}
 
-    def scorer(engine: Engine, key: str, sampling: SamplingParams) -> Scorer:
+    def scorer(engine: Engine, key: str, sampling: SamplingParams, card: AdapterCard | None = None) -> Scorer:
         return Scorer(
             engine,
             instance=key,
             sampling=sampling,
+            forms=forms(card),
             policy=config.policy,
             cache=cache,
             recorder=recorder,
@@ -98,10 +101,13 @@ def assemble(config: ServeConfig, engines: Mapping[str, Engine] | None = None) -
         )
 
     gpus = accumulate((spec.num_gpus for spec in specs.values()), initial=0)
-    instances = {
-        key: scorer(_engine(config, spec, first_gpu) if engines is None else engines[key], key, spec.sampling)
-        for (key, spec), first_gpu in zip(specs.items(), gpus, strict=False)
-    }
+    instances: dict[str, Scorer] = {}
+    for (key, spec), first_gpu in zip(specs.items(), gpus, strict=False):
+        card = card_of(instance_adapter(spec, config.engine, config.engine_options))
+        for judge in judges.values():
+            check_form(card, judge)
+        engine = _engine(config, spec, first_gpu) if engines is None else engines[key]
+        instances[key] = scorer(engine, key, spec.sampling, card)
     rules = scorer(build_engine(engine_config("rule", {})), RULES_KEY, DEFAULT_SAMPLING)
     paths = {key: spec.model_path for key, spec in specs.items()}
     return Hub(instances=instances, rules=rules, judges=judges, metas=metas, model_paths=paths)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from assay.core.errors import InputError
 from assay.core.types import SamplingParams
+from assay.judges.base import Judge
+from assay.judges.verifier import VerifierJudge
 
 from .adapter_card import AdapterCard, read_card
 from .config import DEFAULT_MODEL, NO_ADAPTER
@@ -23,12 +25,12 @@ ADAPTERS = Path(__file__).parent / "adapters"
 """A folder for each adapter of the package."""
 
 
-def shipped(home: Path = ADAPTERS) -> tuple[str, ...]:
+def shipped() -> tuple[str, ...]:
     """The names of the adapters in the package."""
-    return tuple(sorted(file.parent.name for file in home.glob(f"*/{WEIGHTS}")))
+    return tuple(sorted(file.parent.name for file in ADAPTERS.glob(f"*/{WEIGHTS}")))
 
 
-def find_adapter(said: str, home: Path = ADAPTERS) -> Lora | None:
+def find_adapter(said: str) -> Lora | None:
     """The adapter of a name in the package or of a folder; None for ``none``.
 
     Raises:
@@ -36,15 +38,15 @@ def find_adapter(said: str, home: Path = ADAPTERS) -> Lora | None:
     """
     if said == NO_ADAPTER:
         return None
-    path = adapter_folder(said, home)
-    return read_lora(path, said if path.parent == home else None)
+    path = adapter_folder(said)
+    return read_lora(path, said if path.parent == ADAPTERS else None)
 
 
-def adapter_folder(said: str, home: Path = ADAPTERS) -> Path:
+def adapter_folder(said: str) -> Path:
     """Where an adapter is. Raises InputError."""
-    names = shipped(home)
+    names = shipped()
     if said in names:
-        return home / said
+        return ADAPTERS / said
     path = Path(said).expanduser()
     if not path.is_dir():
         there = f"the package has {', '.join(names)}" if names else "the package has none"
@@ -52,7 +54,7 @@ def adapter_folder(said: str, home: Path = ADAPTERS) -> Path:
     return path
 
 
-def judging_adapter(model: str | None, said: str | None, judges: Iterable[str] | None, home: Path = ADAPTERS) -> str:
+def judging_adapter(model: str | None, said: str | None, judges: Iterable[str] | None) -> str:
     """What ``adapter`` is to be for an engine that judges.
 
     Args:
@@ -68,19 +70,35 @@ def judging_adapter(model: str | None, said: str | None, judges: Iterable[str] |
     """
     if said is not None:
         return said
-    if model not in (None, DEFAULT_MODEL) or DEFAULT_ADAPTER not in shipped(home):
+    if model not in (None, DEFAULT_MODEL) or DEFAULT_ADAPTER not in shipped():
         return NO_ADAPTER
-    card = read_card(home / DEFAULT_ADAPTER)
+    card = read_card(ADAPTERS / DEFAULT_ADAPTER)
     if card is None:
         raise InputError(f"the adapter {DEFAULT_ADAPTER!r} of the package has no card; install assay again")
     return DEFAULT_ADAPTER if judges is None or set(judges) & set(card.judges) else NO_ADAPTER
 
 
-def card_of(adapter: str, home: Path = ADAPTERS) -> AdapterCard | None:
+def card_of(adapter: str) -> AdapterCard | None:
     """The card of an adapter, named as for ``find_adapter``; None where it has none. Reads no weights."""
-    return None if adapter == NO_ADAPTER else read_card(adapter_folder(adapter, home))
+    return None if adapter == NO_ADAPTER else read_card(adapter_folder(adapter))
 
 
 def forms(card: AdapterCard | None) -> dict[str, SamplingParams]:
     """How each judge of the card is sampled unless the user says otherwise."""
     return {} if card is None else {name: form.sampling for name, form in card.judges.items()}
+
+
+def check_form(card: AdapterCard | None, judge: Judge) -> None:
+    """Whether the judge asks for what the adapter was trained to write.
+
+    Raises:
+        InputError: it reads the label at the first token, where the adapter writes a line before it.
+    """
+    if card is None:
+        return
+    form = card.judges.get(judge.name)
+    if form is not None and form.target == "line" and isinstance(judge, VerifierJudge) and judge.choices:
+        raise InputError(
+            f"judge {judge.name!r} with choices reads the label as the first token, and its adapter {card.name!r} "
+            "writes a line before it: leave choices out, or take --adapter none"
+        )

@@ -11,6 +11,7 @@ from typing import Any
 from assay.core.deadline import Deadline
 from assay.core.types import SamplingParams
 from assay.engines.base import Engine, Tag
+from assay.engines.embedded.config import NO_ADAPTER
 from assay.engines.embedded.weights import find_model
 from assay.engines.feed import GROUP_ENVIRONMENT, WeightFeed
 from assay.engines.instances import instance_engine
@@ -59,6 +60,9 @@ def rollout_engine(config: TrainConfig, plan: Plan | None, feed: TrainerFeed | N
         engine=_engine_config(config),
         sampling=SamplingParams(),
     )
+    if engines.rollout_engine == "embedded":
+        # A policy is trained as it is; the adapter of the package is for judges.
+        options = {"adapter": NO_ADAPTER, **options}
     host = None
     if feed is not None and engines.rollout_engine == "sglang":
         host = partial(fed_engine, feed)
