@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ def test_named_tensors_are_the_exported_ones(tmp_path: Path, lora_rank: int) -> 
     given = dict(trainer.named_tensors(dtype=torch.bfloat16))
     assert written.keys() == given.keys() == dict(tiny("qwen2").named_parameters()).keys()
     assert all(torch.equal(written[name], given[name]) for name in given)
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["dtype"] == "bfloat16"
 
 
 def test_tokenizer_files_come_along(tmp_path: Path, saved: Callable[..., Path]) -> None:

@@ -146,26 +146,31 @@ def _replaced(folder: Path, ranks: Ranks, write: Callable[[Path], None]) -> None
 
 
 def _write(policy: Policy, path: Path, tensors: dict[str, Tensor], dtype: torch.dtype) -> None:
-    shell = _shell(policy.lm, dtype)
+    shell = empty_model(policy.lm, dtype)
     with no_bars():
         shell.save_pretrained(path, state_dict=tensors, max_shard_size="4GB")
     if policy.tokenizer is not None:
         policy.tokenizer.save_pretrained(path)
         return
-    if policy.source is None:
-        return
+    if policy.source is not None:
+        copy_tokenizer(policy.source, path)
+
+
+def copy_tokenizer(source: Path, target: Path) -> None:
+    """Copy what belongs to the tokenizer from one model's folder to another. Raises OSError."""
     for pattern in _TOKENIZER_FILES:
-        for file in policy.source.glob(pattern):
-            shutil.copyfile(file, path / file.name)
+        for file in source.glob(pattern):
+            shutil.copyfile(file, target / file.name)
 
 
-def _shell(lm: Any, dtype: torch.dtype) -> Any:
+def empty_model(lm: Any, dtype: torch.dtype) -> Any:
     """The model without weights, adapter or attention of our own: what knows how to write itself."""
     config = copy.deepcopy(lm.config)
     config.dtype = dtype
     config.use_cache = True
     with torch.device("meta"):
-        shell = type(lm)(config)
+        # Its own type, for that is what save_pretrained writes into config.json, and servers load by.
+        shell = type(lm)(config).to(dtype)
     if lm.can_generate():
         shell.generation_config = copy.deepcopy(lm.generation_config)
     return shell
