@@ -85,7 +85,8 @@ def _asking(flags: RftFlags) -> JudgeFlags:
         raise InputError("--engine 'service' judges by its own prompts, without a hint: name its engine (openai)")
     said = {name: value for name, value in flags if name in AskingFlags.model_fields}
     # Who is sampled here is who will be trained on the samples: the model as it is.
-    return JudgeFlags(**said | {"adapter": flags.adapter or NO_ADAPTER})
+    said["adapter"] = flags.adapter or NO_ADAPTER
+    return JudgeFlags(**said)
 
 
 def _single(asking: JudgeFlags, judge: Judge) -> Judge | None:

@@ -101,6 +101,11 @@ VERBS: dict[str, Verb] = {
         "",
         "Generate, look at and check data to train judges on.",
     ),
+    "model": Verb(
+        "model:model",
+        "",
+        "Look at a model and its adapter; merge them for other servers; print the card of the adapter.",
+    ),
     "demo": Verb(
         "demo:DemoFlags",
         "demo_run:run_demo",

@@ -46,6 +46,12 @@ def base_sha256(path: Path) -> str:
     return state_sha256(weight_files(path))
 
 
+def source_of(path: Path) -> str:
+    """What the bundled model was converted from; empty for any other folder."""
+    manifest = path / MANIFEST
+    return str(json.loads(manifest.read_text()).get("source", "")) if manifest.is_file() else ""
+
+
 def weight_version(path: Path) -> str:
     """A short hash of the configuration and of the weights themselves.
 
