@@ -1,7 +1,7 @@
 import pytest
 
 from assay.core.errors import InputError
-from assay.core.types import ChatPrompt, Failure, FailureKind, Item, Verdict
+from assay.core.types import ChatPrompt, Failure, FailureKind, Item, RulePrompt, Shortcut, Verdict
 from assay.judges.base import content_hash
 from assay.judges.verifier import VerifierJudge
 
@@ -110,3 +110,17 @@ def test_identity_changes_with_everything_that_shapes_a_verdict():
     assert len({judge.identity for judge in judges}) == len(judges)
     assert VerifierJudge().identity == VerifierJudge(min_mass=0.3).identity
     assert all(judge.identity.startswith("verifier-") for judge in judges)
+
+
+def test_a_rule_first_compares_what_the_verifier_is_shown(make_item, make_draw):
+    judge = VerifierJudge(first="math", labels=("A", "B"))
+    one, two = make_item(r"\boxed{41} no. Answer: \boxed{42}"), make_item(r"Hence Answer: \boxed{42}")
+    (request,) = judge.plan(one, make_draw())
+    assert request.first == Shortcut(
+        rule=RulePrompt(rule="math", arguments={"reference": "42", "answer": "42"}), answer="1", reply="A"
+    )
+    assert judge.plan(one, make_draw()) == judge.plan(two, make_draw())
+    (plain,) = VerifierJudge(labels=("A", "B")).plan(one, make_draw())
+    assert plain.first is None
+    assert request.prompt == plain.prompt
+    assert judge.asks != VerifierJudge(labels=("A", "B")).asks

@@ -15,7 +15,9 @@ from assay.data import Need
 from assay.data.principles import attach, load_given, load_stored
 from assay.engines.catalog import build_engine, engine_config
 from assay.engines.reward_catalog import build_reward_engine, reward_engine_config
+from assay.engines.rule_first import RuleFirst
 from assay.judges import Judge, build_judge
+from assay.judges.verifier import VerifierJudge
 from assay.scoring.batch import Judging
 from assay.scoring.cache import VerdictCache
 from assay.scoring.meta import MetaScorer
@@ -79,8 +81,11 @@ def backend(flags: JudgeFlags, judge: Judge) -> Judging:
     options |= {name: value for name, value in given.items() if value is not None}
     form = adapted(flags, kind, options, judge)
     cache = None if flags.no_dedup else VerdictCache(flags.cache)
+    engine = build_engine(engine_config(kind, options))
+    if isinstance(judge, VerifierJudge) and judge.first != "none":
+        engine = RuleFirst(engine, build_engine(engine_config("rule", {})))
     return Scorer(
-        build_engine(engine_config(kind, options)),
+        engine,
         sampling=_sampling(flags).over(form),
         policy=ScoringPolicy(reask=flags.reask),
         cache=cache,

@@ -136,14 +136,28 @@ Prompt: TypeAlias = "ChatPrompt | TokenPrompt | RulePrompt"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Shortcut:
+    """A rule that is asked before a model: where it answers ``answer``, the model's reply is taken to be ``reply``."""
+
+    rule: RulePrompt
+    answer: str
+    reply: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One call of an engine: ``n`` samples of one prompt, or (``choices``) the log-probs of a fixed list of replies."""
+    """One call of an engine: ``n`` samples of one prompt, or (``choices``) the log-probs of a fixed list of replies.
+
+    ``first``: what a rule may answer instead of the model. Whoever asks the engine sees to it (``engines.rule_first``);
+    an engine by itself knows no rules.
+    """
 
     id: str
     prompt: Prompt
     sampling: SamplingParams = SamplingParams()
     n: int = 1
     choices: tuple[str, ...] | None = None
+    first: Shortcut | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,20 +7,23 @@ judgment. Owns: its prompt and its two labels. Does not own: where the final ans
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 from assay.core.config import Config
 from assay.core.errors import InputError
-from assay.core.types import Completion, Draw, Item, Json, Outcome, Reduce, Request
+from assay.core.types import Completion, Draw, Item, Json, Outcome, Reduce, Request, RulePrompt, Shortcut
 
 from .choices import MinMass, read_choice
-from .extract import final_answer
+from .extract import final_answer, math_answer
 from .identity import identify
 from .reply import read_reply
 from .request import ask
 from .scores import parse_label
 from .shield import Language, block
 from .template import fill, load_prompt, need_candidates, need_question, need_reference
+
+First: TypeAlias = Literal["none", "math"]
 
 
 class VerifierConfig(Config):
@@ -36,6 +39,8 @@ class VerifierConfig(Config):
     """The replies for a match and for no match."""
     language: Language = "en"
     """The language of the prompt."""
+    first: First = "none"
+    """``math``: where this rule finds the answers equal, they match, and the model is asked only for the rest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +48,8 @@ class VerifierJudge:
     """Scores one candidate 1 (it matches the reference) or 0.
 
     ``labels``: the replies for a match and for no match. ``choices``: ask for the log-probs of the two labels instead
-    of a text; when both together have less than ``min_mass`` of the probability, the verdict is refused.
+    of a text; when both together have less than ``min_mass`` of the probability, the verdict is refused. ``first``: a
+    rule that may say "match" before the model is asked; what else it says is for the model to decide.
     """
 
     labels: tuple[str, str] = ("1", "0")
@@ -51,6 +57,7 @@ class VerifierJudge:
     min_mass: float = 0.1
     lenient: bool = False
     language: Language = "en"
+    first: First = "none"
     prompt: str = field(init=False, repr=False)
     asks: str = field(init=False)
     identity: str = field(init=False)
@@ -69,7 +76,8 @@ class VerifierJudge:
             )
         prompt = load_prompt("verifier", self.language)
         read: list[Json] = [self.min_mass if self.choices else None, self.lenient]
-        names = identify(self.name, asked=[prompt, yes, no, self.choices], read=read)
+        asked: list[Json] = [prompt, yes, no, self.choices, *([] if self.first == "none" else [self.first])]
+        names = identify(self.name, asked=asked, read=read)
         object.__setattr__(self, "prompt", prompt)
         object.__setattr__(self, "asks", names.asks)
         object.__setattr__(self, "identity", names.identity)
@@ -96,7 +104,16 @@ class VerifierJudge:
         }
         yes, no = self.labels
         text = fill(self.prompt, {**shown, "yes": yes, "no": no})
-        return ask(draw, text, choices=self.labels if self.choices else None)
+        requests = ask(draw, text, choices=self.labels if self.choices else None)
+        if self.first == "none":
+            return requests
+        rule = RulePrompt(rule=self.first, arguments=self._compared(item))
+        return tuple(replace(request, first=Shortcut(rule=rule, answer="1", reply=yes)) for request in requests)
+
+    def _compared(self, item: Item) -> dict[str, Json]:
+        """What the rule compares: out of what the verifier is shown, and no more."""
+        reference, answer = need_reference(item, judge=self.name), final_answer(item.candidates[0].text)
+        return {"reference": math_answer(reference), "answer": math_answer(answer)}
 
     def read(self, item: Item, draw: Draw, completions: Sequence[Completion]) -> Outcome:  # noqa: ARG002
         if self.choices:

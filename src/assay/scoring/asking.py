@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from assay.core.deadline import Deadline
 from assay.core.types import Completion, Draw, Failure, FailureKind, Item, Outcome, Request, Usage, Verdict
 from assay.engines.base import Engine, EngineInfo
+from assay.engines.rule_first import RuleFirst
 from assay.judges.base import Judge
 from assay.voting.draws import reask_seed
 
@@ -47,6 +48,7 @@ class Asking:
         self, engine: Engine, policy: ScoringPolicy, cache: VerdictCache | None, *, deduplicate: bool = True
     ) -> None:
         self._engine = engine
+        self._rules = isinstance(engine, RuleFirst)
         self._policy = policy
         self._cache = cache
         self._flights: SingleFlight[Answer] | None = SingleFlight() if deduplicate else None
@@ -54,6 +56,9 @@ class Asking:
     async def ask(self, question: Question, deadline: Deadline) -> Answer:
         """The answer to a question; never raises for one that came to nothing."""
         requests, draw, info = question.requests, question.draw, self._engine.info
+        if not self._rules and any(request.first is not None for request in requests):
+            detail = f"judge {question.judge.name!r} asks a rule first, and no rule engine is beside the model here"
+            return Answer(outcome=Failure(kind=FailureKind.BAD_REQUEST, detail=detail))
         key = cache_key(question.judge.asks, info, requests[0].sampling, question.content_hash, draw)
         known = self._known(question, key)
         if known is not None:

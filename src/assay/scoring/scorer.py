@@ -15,6 +15,7 @@ from assay.core.deadline import Deadline
 from assay.core.errors import InputError
 from assay.core.types import DEFAULT_SAMPLING, Failure, Item, Outcome, SamplingParams, Verdict, Vote
 from assay.engines.base import Engine
+from assay.engines.rule_first import RuleFirst
 from assay.judges.base import Judge, content_hash
 from assay.judges.parts import join, parts
 from assay.voting.draws import make_draw, request_seed
@@ -63,7 +64,8 @@ class Scorer:
     The cache, the recorder and the meta RMs may be shared with other scorers: a scorer closes nothing that it was
     given but its engine. ``sampling`` is what the user said; votes are then sampled at the paper's temperature, plain
     judgments at the serving default. ``forms``: what the model of the engine was trained to be asked like, by the name
-    of the judge; what the user said wins over it, and for votes the paper's temperature does too.
+    of the judge; what the user said wins over it, and for votes the paper's temperature does too. ``rules``: a rule
+    engine, started elsewhere, for judges that ask a rule first.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Scorer:
         cache: VerdictCache | None = None,
         recorder: Recorder | None = None,
         metas: Mapping[str, MetaScorer] | None = None,
+        rules: Engine | None = None,
         deduplicate: bool = True,
     ) -> None:
         self.engine = engine
@@ -93,7 +96,8 @@ class Scorer:
         self.recorder = recorder
         self.metas = dict(metas or {})
         self.counts = Counts()
-        self._asking = Asking(engine, self.policy, cache, deduplicate=deduplicate)
+        asked = engine if rules is None else RuleFirst(engine, rules)
+        self._asking = Asking(asked, self.policy, cache, deduplicate=deduplicate)
 
     async def start(self, plan: VotePlan | None = None) -> RunFacts:
         """Start the engine and the meta RMs; says which model answers, and how it is asked under ``plan``."""

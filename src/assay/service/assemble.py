@@ -88,6 +88,8 @@ def assemble(config: ServeConfig, engines: Mapping[str, Engine] | None = None) -
 
     metas = {name: _meta(name, options, cache) for name, options in config.meta_rm.items()}
 
+    rule_engine = build_engine(engine_config("rule", {}))
+
     def scorer(engine: Engine, key: str, sampling: SamplingParams, card: AdapterCard | None = None) -> Scorer:
         return Scorer(
             engine,
@@ -98,6 +100,7 @@ def assemble(config: ServeConfig, engines: Mapping[str, Engine] | None = None) -
             cache=cache,
             recorder=recorder,
             metas=metas,
+            rules=None if engine is rule_engine else rule_engine,
         )
 
     gpus = accumulate((spec.num_gpus for spec in specs.values()), initial=0)
@@ -108,7 +111,7 @@ def assemble(config: ServeConfig, engines: Mapping[str, Engine] | None = None) -
             check_form(card, judge)
         engine = _engine(config, spec, first_gpu) if engines is None else engines[key]
         instances[key] = scorer(engine, key, spec.sampling, card)
-    rules = scorer(build_engine(engine_config("rule", {})), RULES_KEY, DEFAULT_SAMPLING)
+    rules = scorer(rule_engine, RULES_KEY, DEFAULT_SAMPLING)
     paths = {key: spec.model_path for key, spec in specs.items()}
     return Hub(instances=instances, rules=rules, judges=judges, metas=metas, model_paths=paths)
 
