@@ -231,3 +231,24 @@ def test_a_run_that_was_killed_before_its_first_checkpoint_has_one_baseline(digi
     second = go(small(digits, tmp_path, **own))
     assert [line["step"] for line in second] == [-1, 0, 1]
     assert second[0] == first[0], "it is not measured twice"
+
+
+def test_a_call_that_has_had_its_time_ends_after_a_step_and_the_last_one_leaves_the_model(
+    digits: Path, tmp_path: Path
+) -> None:
+    own = {"custom_rm_path": f"{OWN}:table", "reward_key": "score", "export_model": True}
+    result = RunResult(run_dir=tmp_path / "run")
+    asyncio.run(train(small(digits, tmp_path, **own, stop_after_minutes=1e-6), result))
+    assert (result.steps, result.done) == (1, False)
+    assert not (tmp_path / "run/model").exists()
+    asyncio.run(train(small(digits, tmp_path, **own), result))
+    assert (result.steps, result.done) == (2, True)
+    assert (tmp_path / "run/model/model.safetensors").exists()
+
+
+def test_a_run_that_has_had_its_minutes_is_done(digits: Path, tmp_path: Path) -> None:
+    own = {"custom_rm_path": f"{OWN}:table", "reward_key": "score", "minutes": 1e-6}
+    for _ in range(2):
+        result = RunResult(run_dir=tmp_path / "run")
+        asyncio.run(train(small(digits, tmp_path, **own, num_rollout=50), result))
+        assert (result.steps, result.done) == (1, True)

@@ -37,8 +37,10 @@ def train_run(flags: TrainFlags) -> None:
         raise
     if ended:
         _show(result)
-    if not ended or result.steps < config.num_rollout:
-        say(_stopped(config))
+    if result.done:
+        return
+    say(_stopped(config))
+    if not ended or leaving.asked:
         sys.exit(leaving.exit_code)
 
 

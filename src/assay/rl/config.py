@@ -49,6 +49,12 @@ class RunConfig(Config):
 
     run_dir: Path = Path("runs/train")
     """Folder of the run: config, plan, metrics, samples, checkpoints, report."""
+    minutes: float | None = Field(default=None, gt=0)
+    """Minutes of steps, over all calls: the run is done with the step that passes them, or with --num-rollout."""
+    stop_after_minutes: float | None = Field(default=None, gt=0)
+    """End this call after the step that passes so many, saved; the same command goes on."""
+    export_model: bool = False
+    """Write the trained policy to model/ in the run's folder when the run is done, an adapter merged into it."""
     cluster: str | None = None
     """Nodes x GPUs x card, such as 1x2xH200; needed where --resource places roles."""
     ray: bool = False

@@ -60,6 +60,10 @@ class Policy(Protocol):
         """Save a checkpoint. Raises OutputError; earlier checkpoints are untouched."""
         ...
 
+    async def export(self, folder: Path) -> int:
+        """The weights as a folder that engines load, replaced whole; their bytes. Raises OutputError."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -22,6 +22,7 @@ from assay.tracking.trackers import need
 from assay.training import folders
 from assay.training.run_folder import begin_folder, one_writer
 
+from .clock import Clock
 from .config import TrainConfig
 from .monitor.config import MonitorConfig
 from .progress import StepMade, Tell, ToldSteps
@@ -30,11 +31,12 @@ from .stepped import Observer
 if TYPE_CHECKING:
     from .assembly import Run
 
-CONFIG, PLAN = "config.json", "plan.json"
+CONFIG, PLAN, MODEL = "config.json", "plan.json", "model"
 
 _MAY_CHANGE = frozenset(
     {
         *("num_rollout", "load", "tracker", "tracker_run", "save_interval", "keep_checkpoints"),
+        *("minutes", "stop_after_minutes", "export_model"),
         *("ray", "ray_address", "start_timeout_s", "train_timeout_s"),
         *("weight_sync", "weight_bucket_mib", "weight_sync_timeout_s"),
         # What decides when a run stops, and where its judges are.
@@ -56,6 +58,8 @@ class RunResult:
     last: Mapping[str, float] = field(default_factory=dict[str, float])
     running: bool = False
     """Whether it makes steps: from then on it can be asked to leave."""
+    done: bool = False
+    """To the end, not to the end of this call."""
 
 
 def make_plan(config: TrainConfig) -> Plan | None:
@@ -103,12 +107,15 @@ async def train(
         from .assembly import assembled
 
         async with assembled(config, plan, tell) as run:
-            if leaving is not None:
-                run.loop.leaving = leaving
-            await _steps(run, result, observers, tell)
+            clock = Clock.of(config, run.loop.memory.step)
+            run.loop.leaving = lambda: clock.over() or clock.call_is_over() or (leaving is not None and leaving())
+            await _steps(run, result, clock, observers, tell)
+            result.done = run.loop.memory.step >= config.num_rollout or clock.over()
+            if result.done and config.export_model:
+                await run.loop.parts.policy.export(config.run_dir / MODEL)
 
 
-async def _steps(run: Run, result: RunResult, observers: Sequence[Observer], tell: Tell | None) -> None:
+async def _steps(run: Run, result: RunResult, clock: Clock, observers: Sequence[Observer], tell: Tell | None) -> None:
     memory = run.loop.memory
     result.first_step = result.steps = memory.step
     told = () if tell is None else (ToldSteps(tell),)
@@ -120,7 +127,8 @@ async def _steps(run: Run, result: RunResult, observers: Sequence[Observer], tel
         if tell is not None and result.baseline:
             tell(StepMade(step=BASELINE, metrics=result.baseline))
     result.running = True
-    await run.loop.run()
+    if memory.step == 0 or not clock.over():
+        await run.loop.run()
 
 
 def saved_steps(config: TrainConfig) -> int | None:

@@ -72,6 +72,9 @@ class SGLangConfig(Config):
 
     port: int = Field(default=0, ge=0, le=65535)
     """On the loopback interface; 0 takes any free port."""
+    attach: int | None = Field(default=None, ge=1, le=65535)
+    """Port of the loopback interface where somebody else runs a server with weights of this shape: it gets requests and
+    new weights; nothing is launched, put to sleep or ended, and what is about the launch has no effect."""
     env: dict[str, str] = Field(default_factory=dict[str, str])
     """Environment variables of the server, over those of this process."""
     log_file: Path | None = None

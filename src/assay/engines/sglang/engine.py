@@ -19,6 +19,7 @@ from assay.engines.base import Capability, Delta, EngineHealth, EngineInfo, Tag
 
 from ..feed import FEED, WeightFeed
 from ..openai.sse import ChunkReader, EventReader
+from .attached import AttachedProcess, NoCards, look_at
 from .body import GRAMMARS, Call, Facts, fitted, make_calls, settled
 from .choices import Chooser
 from .config import SGLangConfig
@@ -58,7 +59,7 @@ class _Running:
 class SGLangEngine:
     """Engine, StreamingEngine, Offloadable, Updatable, and what a pool of engines can use beyond (``pool/traits``).
 
-    Belongs to the event loop in which it was started.
+    Belongs to the event loop in which it was started. With ``attach`` the server is somebody else's.
 
     Args:
         cards: how to read the GPUs; None asks the driver.
@@ -169,11 +170,20 @@ class SGLangEngine:
 
     async def sleep(self, tags: frozenset[Tag] = _TAGS) -> int:
         """Refuse new requests, let the running ones end, then release what ``tags`` name. The bytes that came free."""
+        if self.config.attach is not None:
+            raise GenerationError(
+                FailureKind.BAD_REQUEST, "attach: the server is somebody else's and is not put to sleep"
+            )
         return await self._there().sleeper.sleep(tags)
 
     async def wake(self, tags: frozenset[Tag] = _TAGS) -> int:
         """Take memory again; requests are accepted once no tag is asleep. The bytes taken."""
         return await self._there().sleeper.wake(tags)
+
+    @property
+    def url(self) -> str:
+        """Where the server listens. Raises GenerationError: the engine is not running."""
+        return self._there().parts.server.url
 
     async def update_weights(self, source: str, version: str) -> None:
         """Take the weights in the folder ``source``, or from the feed; requests wait, and later ones carry ``version``.
@@ -215,6 +225,8 @@ class SGLangEngine:
         config = self.config
         if config.node_rank > 0:
             raise StartError(f"node_rank={config.node_rank} answers no requests: start it as an SGLangNode")
+        if config.attach is not None:
+            return await self._attach(config.attach)
         cards = self._cards or NvmlCards(visible_gpus(config))
         self._process = None
         plan = await asyncio.to_thread(make_plan, config, cards)
@@ -227,11 +239,30 @@ class SGLangEngine:
             await wait_until_ready(config, process, server)
             images = await check_it_is_ours(server, plan)
             undo.pop_all()
-        parts = Parts(
-            config=config, process=process, server=server, gate=self._gate, flights=Flights(server.abort), cards=cards
-        )
-        sleeper = Sleeper(parts, plan.files, plan.version)
         facts = Facts(files=plan.files, context_len=plan.context_len, images=images)
+        return self._around(process, server, cards, facts, plan.version)
+
+    async def _attach(self, port: int) -> _Running:
+        async with AsyncExitStack() as undo:
+            server = Server(port, self.config.control_timeout_s)
+            undo.push_async_callback(server.close)
+            files, version, images = await look_at(self.config, server)
+            undo.pop_all()
+        facts = Facts(files=files, context_len=files.context_len(self.config.max_context_len), images=images)
+        return self._around(AttachedProcess(), server, self._cards or NoCards(), facts, version)
+
+    def _around(
+        self, process: ServerProcess | AttachedProcess, server: Server, cards: Cards, facts: Facts, version: str
+    ) -> _Running:
+        parts = Parts(
+            config=self.config,
+            process=process,
+            server=server,
+            gate=self._gate,
+            flights=Flights(server.abort),
+            cards=cards,
+        )
+        sleeper = Sleeper(parts, facts.files, version)
         return _Running(
             parts=parts,
             sleeper=sleeper,

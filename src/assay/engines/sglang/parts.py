@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .attached import AttachedProcess
 from .config import SGLangConfig
 from .flights import Flights, Gate
 from .gpu import Cards, bytes_held
@@ -16,7 +17,7 @@ class Parts:
     """One server from its start to its end. A new start makes new parts."""
 
     config: SGLangConfig
-    process: ServerProcess
+    process: ServerProcess | AttachedProcess
     server: Server
     gate: Gate
     flights: Flights

@@ -63,7 +63,7 @@ def make_plan(config: SGLangConfig, cards: Cards) -> Plan:
     """
     installed = ask_installed(config)
     check_arguments(config, installed)
-    files = read_model(_find(config))
+    files = read_model(find_folder(config))
     check_host_memory(config, files.weight_bytes, available_bytes())
     context_len = files.context_len(config.max_context_len)
     if context_len != config.max_context_len and config.max_context_len is not None:
@@ -127,7 +127,8 @@ async def _healthy(server: Server) -> bool:
         return False
 
 
-def _find(config: SGLangConfig) -> Path:
+def find_folder(config: SGLangConfig) -> Path:
+    """The folder of the model. Raises InputError."""
     path = Path(config.model).expanduser()
     if path.is_dir():
         return path.resolve()

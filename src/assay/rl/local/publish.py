@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from assay.engines.base import TensorUpdatable, Updatable
@@ -58,7 +57,6 @@ class ThroughDisk:
 
     async def publish(self) -> Published:
         begin, version = time.perf_counter(), self._policy.weight_version
-        await self._policy.work(partial(self._policy.trainer.export, self._folder))
+        size = await self._policy.export(self._folder)
         await asyncio.gather(*(engine.update_weights(str(self._folder), version) for engine in self._engines))
-        size = sum(path.stat().st_size for path in self._folder.glob("*.safetensors"))
         return Published(version=version, bytes=size, seconds=time.perf_counter() - begin)
