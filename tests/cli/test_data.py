@@ -129,3 +129,47 @@ def test_check_leaves_out_doubles_ties_and_benchmark_prompts(assay, tmp_path):
     assert "1 rows are no item" in told
     assert [row["id"] for row in rows(tmp_path / "clean.jsonl")] == ["a"]
     assert assay("check", "d.jsonl", "-o", "clean.csv")[0] == 2
+
+
+PRINCIPLES = '[[principle]]\nname = "Correctness"\nweight = 100\n'
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_judge_that_is_given_its_principles_writes_none(assay, tmp_path, language):
+    (tmp_path / "own.toml").write_text(PRINCIPLES)
+    code, told = assay(
+        "generate", "-o", "sft.jsonl", "-n", "60", "--judge", "pointwise", "--principles", "own.toml",
+        "--language", language,
+    )  # fmt: skip
+    assert code == 0, told
+    for row in rows(tmp_path / "sft.jsonl"):
+        item = item_from_row(row)
+        options = {"mode": "0-1"} if item.n == 1 else {}
+        reading = build_judge(
+            "pointwise", principles=[{"name": "Correctness", "weight": 100}], language=language, **options
+        )
+        draw = Draw(vote=0, seed=0, order=tuple(range(item.n)))
+        (request,) = reading.plan(item, draw)
+        assert row["prompt_messages"] == [{"role": "user", "content": request.prompt.messages[0].text}]
+        assert row["completion"].startswith({"en": "Analysis:", "zh": "分析："}[language])
+        assert reading.read(item, draw, [Completion(request_id="x", text=row["completion"])]).flags == ()
+    code, told = assay("generate", "-o", "x.jsonl", "--judge", "pairwise", "--principles", "own.toml")
+    assert (code, "is for --judge pointwise" in told) == (2, True)
+
+
+def test_a_model_answers_prompts_and_goes_on(assay, tmp_path):
+    prompts = [
+        {"prompt": "One?"},
+        {"messages": [{"role": "user", "content": "Two?"}]},
+        {"prompt": "3?", "completion": "No."},
+    ]
+    (tmp_path / "prompts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in prompts))
+    fake = ("--engine", "fake", "--engine-options", '{"replies": ["Well."]}')
+    code, told = assay("answer", "prompts.jsonl", "-o", "general.jsonl", *fake)
+    assert (code, "2 answered by the model, 1 as given" in told) == (0, True), told
+    written = rows(tmp_path / "general.jsonl")
+    assert [row["completion"] for row in written] == ["Well.", "Well.", "No."]
+    assert [bool(row["model"]) for row in written] == [True, True, False]
+    first = (tmp_path / "general.jsonl").read_bytes()
+    assert assay("answer", "prompts.jsonl", "-o", "general.jsonl", *fake)[0] == 0
+    assert (tmp_path / "general.jsonl").read_bytes() == first

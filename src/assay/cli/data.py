@@ -1,4 +1,5 @@
-"""``assay data``: data to train judges on: generated, looked at, checked. The flags; ``data_run`` does the work."""
+"""``assay data``: data to train judges on: generated, looked at, checked. The flags; ``data_run`` and
+``data_answer`` do the work."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from pydantic import Field
 
 from assay.core.config import Config
 
-from .declare import verb
+from .declare import JsonObject, verb
 
 
 class GenerateFlags(Config):
@@ -36,6 +37,8 @@ class GenerateFlags(Config):
     """Add messages and completion: what this judge asks, and the right text; items that it cannot read are left out."""
     target: Literal["verdict", "line"] = "verdict"
     """With --judge verifier: the verdict alone, or behind the normal forms that it compares."""
+    principles: Path | None = None
+    """With --judge pointwise: a TOML file of principles that it is given, as with assay judge; its texts write none."""
 
 
 class StatsFlags(Config):
@@ -61,6 +64,35 @@ class CheckFlags(StatsFlags):
     """So many overlaps are shown."""
 
 
+class AnswerFlags(Config):
+    """Have a model answer PROMPTS as they are: rows for assay rft --general and assay sft, distilled from it."""
+
+    prompts: Annotated[str, typer.Argument()]
+    """A file with prompt or messages; a row that has an answer keeps it."""
+    out: Annotated[Path, typer.Option("--out", "-o")]
+    """Where the rows go, as JSONL; the answers are kept beside it, as Parquet, and gone on with."""
+    engine: Literal["embedded", "openai", "fake"] = "embedded"
+    """Who answers."""
+    model: str | None = None
+    """The bundled model, a hub name or a folder."""
+    url: str | None = None
+    """Base URL of the openai endpoint."""
+    api_key: Annotated[str | None, typer.Option(envvar="ASSAY_API_KEY", show_envvar=True)] = None
+    """Key of the endpoint."""
+    engine_options: JsonObject = Field(default_factory=dict)
+    """JSON: more options of the engine."""
+    sampling: JsonObject = Field(default_factory=lambda: {"temperature": 0.7})
+    """JSON: temperature, top_p, top_k, max_new_tokens, stop, ..."""
+    concurrency: int = Field(default=32, ge=1)
+    """Answers at the same time."""
+    deadline: float = Field(default=300.0, gt=0)
+    """Seconds that one answer may take, retries included."""
+    seed: int = Field(default=0, ge=0)
+    """Another seed draws other answers."""
+    fresh: Annotated[bool, typer.Option("--fresh")] = False
+    """Start over: delete the answers first."""
+
+
 data = typer.Typer(
     name="data",
     help="Generate, look at and check data to train judges on.",
@@ -72,3 +104,4 @@ data = typer.Typer(
 data.command("generate")(verb(GenerateFlags, "data_run:generate_data"))
 data.command("stats")(verb(StatsFlags, "data_run:show_stats"))
 data.command("check")(verb(CheckFlags, "data_run:check_data"))
+data.command("answer")(verb(AnswerFlags, "data_answer:answer_prompts"))

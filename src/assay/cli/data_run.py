@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from assay.core.types import ChatPrompt, Draw, Item
 from assay.data import BadRecord, FieldMap, item_to_row, load_items, write_jsonl
 from assay.data.parquet import write_parquet
 from assay.data.preference import Contamination, Doubles, Lengths, Overlap, preference_items, unique_best
+from assay.data.principles import load_given
 from assay.judges import Judge, build_judge
 from assay.synthetic.kinds import kinds_named
 from assay.synthetic.oracle import completions
@@ -28,6 +30,9 @@ from assay.synthetic.stream import Plan, stream
 from .data import CheckFlags, GenerateFlags, StatsFlags
 
 T = TypeVar("T")
+
+Reading = Callable[[Generated], Judge | None]
+"""The judge in the form that reads an item; None where it reads none of its shape."""
 
 console = Console()
 _WRITERS = {".jsonl": write_jsonl, ".parquet": write_parquet}
@@ -40,6 +45,7 @@ def generate_data(flags: GenerateFlags) -> None:
         raise InputError(f"--out {str(flags.out)!r} must end in .jsonl or .parquet")
     if flags.target == "line" and flags.judge != "verifier":
         raise InputError("--target line is a text of the verifier: it needs --judge verifier")
+    judge = _oracle_judge(flags)
     plan = Plan(
         kinds=kinds_named(flags.kinds),
         shapes=flags.shapes or SHAPES,
@@ -47,7 +53,7 @@ def generate_data(flags: GenerateFlags) -> None:
         side=flags.side,
         seed=flags.seed,
     )
-    rows = (row for one in stream(plan, flags.start, flags.start + flags.count) for row in _rows(one, flags))
+    rows = (row for one in stream(plan, flags.start, flags.start + flags.count) for row in _rows(one, flags, judge))
     with _progress("generating", flags.count) as advance:
         written = write(flags.out, _counted(rows, advance))
     left_out = flags.count - written
@@ -55,14 +61,23 @@ def generate_data(flags: GenerateFlags) -> None:
     console.print(f"{written} items in {flags.out}{told}", highlight=False, soft_wrap=True)
 
 
-def _rows(generated: Generated, flags: GenerateFlags) -> Iterator[dict[str, Any]]:
+def _oracle_judge(flags: GenerateFlags) -> Reading | None:
+    """How items are read; None: they are written alone. Raises InputError: principles for a judge that takes none."""
+    if flags.principles is None:
+        return None if flags.judge is None else partial(_reading, name=flags.judge, given={})
+    if flags.judge != "pointwise":
+        raise InputError(f"--principles {str(flags.principles)!r} is for --judge pointwise")
+    return partial(_reading, name="pointwise", given={"principles": load_given(flags.principles)})
+
+
+def _rows(generated: Generated, flags: GenerateFlags, reading: Reading | None) -> Iterator[dict[str, Any]]:
     row = item_to_row(generated.item)
     if generated.line is not None:
         row["metadata"] = {**row["metadata"], "line": generated.line}
-    if flags.judge is None:
+    if reading is None:
         yield row
         return
-    judge = _reading(generated, flags.judge)
+    judge = reading(generated)
     if judge is None:
         return
     draw = Draw(vote=0, seed=0, order=tuple(range(generated.item.n)))
@@ -73,14 +88,14 @@ def _rows(generated: Generated, flags: GenerateFlags) -> Iterator[dict[str, Any]
     yield row
 
 
-def _reading(generated: Generated, name: str) -> Judge | None:
+def _reading(generated: Generated, *, name: str, given: Mapping[str, object]) -> Judge | None:
     """The judge in the form that reads this item; None where it reads none of its shape."""
     item = generated.item
     if name == "verifier":
         return None if item.n != 1 or item.reference is None else build_judge(name, language=generated.language)
     if name == "pairwise":
         return None if item.n < 2 else build_judge(name, language=generated.language)
-    return build_judge(name, language=generated.language, mode="0-1" if item.n == 1 else "1-10")
+    return build_judge(name, language=generated.language, mode="0-1" if item.n == 1 else "1-10", **given)
 
 
 def show_stats(flags: StatsFlags) -> None:

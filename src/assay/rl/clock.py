@@ -1,4 +1,4 @@
-"""How long a run makes steps: over all its calls, and in this one. It is asked between steps, so the last one is whole."""
+"""How long a run makes steps: over all its calls, and in this one. Asked between steps, so that each is whole."""
 
 from __future__ import annotations
 

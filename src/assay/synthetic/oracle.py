@@ -96,7 +96,8 @@ def _verdict(generated: Generated, judge: VerifierJudge, target: Target) -> str:
 def _pointwise(generated: Generated, judge: PointwiseJudge, order: Sequence[int]) -> str:
     given = [int(generated.gold[0])] if judge.mode == "0-1" else [scores(generated)[index] for index in order]
     box = ", ".join(map(str, given))
-    return _text(generated, judge.language, order, 2, box)
+    # A judge that is given its principles is asked for the other two parts alone.
+    return _text(generated, judge.language, order, 2, box, criteria=not (judge.principles or judge.stored))
 
 
 def _pairwise(generated: Generated, language: Language, order: Sequence[int]) -> str:
@@ -108,7 +109,9 @@ def _best(generated: Generated, order: Sequence[int]) -> int:
     return order.index(generated.gold.index(max(generated.gold))) + 1
 
 
-def _text(generated: Generated, language: Language, order: Sequence[int], label: int, box: str) -> str:
+def _text(
+    generated: Generated, language: Language, order: Sequence[int], label: int, box: str, *, criteria: bool = True
+) -> str:
     # Wording follows from the item and the order shown, so the same request always gets the same text.
     words = random.Random(int(digest(["oracle", generated.item.id, list(order), label]), 16))
     criterion = words.choice(_CRITERION[language])
@@ -128,7 +131,7 @@ def _text(generated: Generated, language: Language, order: Sequence[int], label:
         f"{labels[1]} {shield(join.join(analysis))}",
         f"{labels[label]} \\boxed{{{box}}}",
     )
-    return "\n".join(parts)
+    return "\n".join(parts if criteria else parts[1:])
 
 
 def _analysis(generated: Generated, language: Language, index: int, place: int, words: random.Random) -> str:

@@ -135,6 +135,8 @@ def test_votes_are_labelled_by_eq_10(monkeypatch: pytest.MonkeyPatch) -> None:
     found: Any = take_judgments(HeadConfig(kind="meta", data="x"), "x", words)  # type: ignore[arg-type]
     assert [example.label for example in found.labelled] == [1.0, 0.0, 1.0]
     assert sum(found.left_out.values()) == 4
+    twice: Any = take_judgments(HeadConfig(kind="meta", data="x"), "x,x", words)  # type: ignore[arg-type]
+    assert [example.label for example in twice.labelled] == [1.0, 0.0, 1.0] * 2
     shown = words.seen[0][0]
     assert shown.index("fig") < shown.index("apple") < shown.index("rust"), "in the order that the judge saw"
     assert "fig" not in words.seen[2][0]

@@ -42,8 +42,11 @@ class LocalPolicy:
         return await self.work(partial(self.trainer.save, extra=extra))
 
     async def export(self, folder: Path) -> int:
-        await self.work(partial(self.trainer.export, folder))
-        return sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+        def export() -> int:
+            self.trainer.export(folder)
+            return sum(path.stat().st_size for path in folder.glob("*.safetensors"))
+
+        return await self.work(export)
 
     async def sleep(self, tags: frozenset[Tag]) -> int:  # noqa: ARG002
         """All of it, whatever the tag: a trainer has no cache that could stay. How much it was is not known here."""

@@ -19,6 +19,8 @@ class HeadConfig(FitConfig):
     """bt: Bradley-Terry on chosen and rejected answers; pairrm: both answers in one input, the sign says which is
     better; cloud: Bradley-Terry with a critique behind each answer; meta: whether a judgment is right, on result files
     of assay judge."""
+    data: str = Field(min_length=1)
+    """File (JSONL, JSON, CSV, Parquet) or hub dataset to train on; for meta, result files with commas between them."""
     run_dir: Path = Path("runs/rm")
     """Folder of the run: config, metrics, checkpoints, model, adapter, report."""
     field: tuple[str, ...] = ()

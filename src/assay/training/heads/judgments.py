@@ -24,13 +24,16 @@ FAILED, NO_GOLD, TIED, NO_ITEM, LONG = (
 def take_judgments(config: HeadConfig, source: str, encoder: TextEncoder) -> Taken:
     """The votes of a result file of ``assay judge`` (or of ``assay rft``), each shown as ``MetaScorer`` shows it.
 
+    Args:
+        source: a file, or several with commas between them.
+
     A vote without a verdict is no example: a meta RM is never asked about one.
 
     Raises:
         InputError: it is no result file; no vote can be labelled; all labels are equal, so that nothing can be learned.
     """
     taken, prompt = Taken(), MetaPrompt(language=config.language)
-    for row in read_results(source):
+    for row in (row for one in source.split(",") for row in read_results(one)):
         label = _label(row, taken)
         if label is None:
             continue
