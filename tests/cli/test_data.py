@@ -173,3 +173,13 @@ def test_a_model_answers_prompts_and_goes_on(assay, tmp_path):
     first = (tmp_path / "general.jsonl").read_bytes()
     assert assay("answer", "prompts.jsonl", "-o", "general.jsonl", *fake)[0] == 0
     assert (tmp_path / "general.jsonl").read_bytes() == first
+
+
+def test_each_group_has_as_many_items_however_many_kinds_it_has(assay, tmp_path):
+    named = ("--kind", "answers", "--kind", "problems", "--each", "--language", "en")
+    assert assay("generate", "-o", "all.jsonl", "-n", "40", *named)[0] == 0
+    kinds = [row["metadata"]["kind"] for row in rows(tmp_path / "all.jsonl")]
+    assert sum(kind in ("word-problem", "equation") for kind in kinds) == 20
+    assay("generate", "-o", "part.jsonl", "-n", "15", "--start", "25", *named)
+    assert rows(tmp_path / "part.jsonl") == rows(tmp_path / "all.jsonl")[25:]
+    assert assay("generate", "-o", "x.jsonl", "--each")[0] == 2

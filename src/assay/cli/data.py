@@ -25,6 +25,8 @@ class GenerateFlags(Config):
     """Place of the first one in the endless sequence; slices join up."""
     kinds: Annotated[tuple[str, ...], typer.Option("--kind", "-k")] = ()
     """A kind or a group (answers, problems, instructions); repeatable; all without it."""
+    each: Annotated[bool, typer.Option("--each")] = False
+    """As many of each --kind that is named, in turn: a group is one of them, however many kinds it has."""
     shapes: Annotated[tuple[Literal["single", "pair", "several"], ...], typer.Option("--shape")] = ()
     """One candidate (gold 0 or 1), two, or four to eight; repeatable; all without it."""
     languages: Annotated[tuple[Literal["en", "zh"], ...], typer.Option("--language")] = ()

@@ -25,7 +25,7 @@ from assay.judges import Judge, build_judge
 from assay.synthetic.kinds import kinds_named
 from assay.synthetic.oracle import completions
 from assay.synthetic.record import SHAPES, Generated
-from assay.synthetic.stream import Plan, stream
+from assay.synthetic.stream import Plan
 
 from .data import CheckFlags, GenerateFlags, StatsFlags
 
@@ -46,19 +46,30 @@ def generate_data(flags: GenerateFlags) -> None:
     if flags.target == "line" and flags.judge != "verifier":
         raise InputError("--target line is a text of the verifier: it needs --judge verifier")
     judge = _oracle_judge(flags)
-    plan = Plan(
-        kinds=kinds_named(flags.kinds),
-        shapes=flags.shapes or SHAPES,
-        languages=flags.languages or ("en", "zh"),
-        side=flags.side,
-        seed=flags.seed,
-    )
-    rows = (row for one in stream(plan, flags.start, flags.start + flags.count) for row in _rows(one, flags, judge))
+    rows = (row for one in _items(flags) for row in _rows(one, flags, judge))
     with _progress("generating", flags.count) as advance:
         written = write(flags.out, _counted(rows, advance))
     left_out = flags.count - written
     told = f", {left_out} that the judge cannot read left out" if left_out else ""
     console.print(f"{written} items in {flags.out}{told}", highlight=False, soft_wrap=True)
+
+
+def _items(flags: GenerateFlags) -> Iterator[Generated]:
+    """The slice; with ``each``, one of each kind or group in turn."""
+    plans = [
+        Plan(
+            kinds=kinds_named(names),
+            shapes=flags.shapes or SHAPES,
+            languages=flags.languages or ("en", "zh"),
+            side=flags.side,
+            seed=flags.seed,
+        )
+        for names in ([(name,) for name in flags.kinds] if flags.each else [flags.kinds])
+    ]
+    if not plans:
+        raise InputError("--each needs kinds: name some with --kind")
+    for number in range(flags.start, flags.start + flags.count):
+        yield plans[number % len(plans)].item(number // len(plans))
 
 
 def _oracle_judge(flags: GenerateFlags) -> Reading | None:

@@ -91,6 +91,11 @@ VERBS: dict[str, Verb] = {
         "Sample a judge on ITEMS with gold, keep the samples that are right, and write rows for assay sft.",
         panels="RFT_PANELS",
     ),
+    "spct": Verb(
+        "spct:SpctFlags",
+        "spct_run:run_spct",
+        "Make a better judge, all of it: cold start, rejection sampling, RL, meta RM, figures; goes on after a kill.",
+    ),
     "bench": Verb(
         "bench:bench",
         "",

@@ -34,6 +34,9 @@ class EngineConfig(Config):
     """Who generates: embedded (this process), or sglang servers that the run starts."""
     rollout_engine_options: dict[str, Any] = Field(default_factory=dict[str, Any])
     """JSON: more options of the rollout engine."""
+    rollout_attach: int | None = Field(default=None, ge=1, le=65535)
+    """With sglang: the port of this machine where a server with weights of this shape runs already. The run rolls out
+    there and gives it the policy's weights through a folder; it is neither put to sleep nor ended."""
     genrm_engine: Literal["embedded", "sglang", "fake"] = "embedded"
     """Who runs the judge models that --genrm-model-path or --genrm-instances name."""
     genrm_engine_options: dict[str, Any] = Field(default_factory=dict[str, Any])
@@ -115,6 +118,8 @@ class TrainConfig(  # pyright: ignore[reportIncompatibleVariableOverride]  # rm_
                 raise ValueError(explain(error)) from None
         if self.prompt_data is None:
             raise ValueError("prompt_data: what are the prompts? Name a file with --prompt-data")
+        if self.rollout_attach is not None and (self.rollout_engine != "sglang" or self.ray):
+            raise ValueError("rollout_attach is for rollout_engine 'sglang', without ray")
         if self.use_tis and self.rollout_temperature != 1.0:
             raise ValueError(
                 f"use_tis compares log-probs of the rollout with the trainer's, and engines report them at temperature "

@@ -36,7 +36,7 @@ CONFIG, PLAN, MODEL = "config.json", "plan.json", "model"
 _MAY_CHANGE = frozenset(
     {
         *("num_rollout", "load", "tracker", "tracker_run", "save_interval", "keep_checkpoints"),
-        *("minutes", "stop_after_minutes", "export_model"),
+        *("minutes", "stop_after_minutes", "export_model", "rollout_attach"),
         *("ray", "ray_address", "start_timeout_s", "train_timeout_s"),
         *("weight_sync", "weight_bucket_mib", "weight_sync_timeout_s"),
         # What decides when a run stops, and where its judges are.

@@ -68,7 +68,7 @@ def test_how_a_server_ended_is_said_and_nothing_of_it_is_left(tmp_path: Path) ->
         fault = process.fault()
         assert fault is not None
         assert (fault.detail, fault.dead) == ("the server ended with status 3", True)
-        assert "assay: the server ended with status 3" in process.tail()
+        assert "assay: the command ended with status 3" in process.tail()
         await until(lambda: not any(alive(pid) for pid in children(process)))
 
     asyncio.run(main())

@@ -37,7 +37,7 @@ def main() -> int:
     threading.Thread(target=stop_on_end_of_input, args=(server, grace_s), daemon=True).start()
     status = server.wait()
     kill_others()
-    print(f"assay: the server ended {f'by signal {-status}' if status < 0 else f'with status {status}'}", flush=True)
+    print(f"assay: the command ended {f'by signal {-status}' if status < 0 else f'with status {status}'}", flush=True)
     return status if status >= 0 else 128 - status
 
 

@@ -151,7 +151,10 @@ def _bare(config: GenRMEngineConfig) -> GenRMEngineConfig:
 def rollout_options(config: TrainConfig) -> dict[str, Any]:
     """Of the rollout engine, as far as the flags say them."""
     options = _options(config, config.rollout_engine, config.rollout_engine_options)
-    return _as_trained(config, options) if config.rollout_engine == "sglang" else options
+    if config.rollout_engine != "sglang":
+        return options
+    attach = {} if config.rollout_attach is None else {"attach": config.rollout_attach}
+    return _as_trained(config, {**options, **attach})
 
 
 def policy_folder(config: TrainConfig) -> str:

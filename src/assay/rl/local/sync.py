@@ -36,6 +36,11 @@ def local_way(config: TrainConfig, plan: Plan | None, trainer: Trainer) -> Way:
     Raises:
         InputError: it cannot be; see ``weight_sync.pick_way``.
     """
+    if config.rollout_attach is not None:
+        # What its server was launched with is not known here, so nothing is sent to it from card to card.
+        return pick_way(
+            "disk" if config.weight_sync == "auto" else config.weight_sync, SyncFacts(engine="sglang", ray=False)
+        )
     options = rollout_options(config)
     claim = None if plan is None else plan.claims.get("rollout")
     sglang = config.rollout_engine == "sglang"
