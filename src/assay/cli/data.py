@@ -77,6 +77,8 @@ class AnswerFlags(Config):
     """Who answers."""
     model: str | None = None
     """The bundled model, a hub name or a folder."""
+    adapter: str = "none"
+    """LoRA adapter on an embedded model: one of the package by name, a folder in peft's layout, or none."""
     url: str | None = None
     """Base URL of the openai endpoint."""
     api_key: Annotated[str | None, typer.Option(envvar="ASSAY_API_KEY", show_envvar=True)] = None

@@ -87,7 +87,9 @@ class Answers:
         if asks == "rolls":
             return ("--rollout-engine-options", said) if options and kind == "embedded" else ()
         given = ("--engine-options", said) if options else ()
-        return ("--engine", kind, "--model", model, *given, "--concurrency", str(self._recipe.concurrency))
+        # The model as it is: the bundled one would otherwise judge with the adapter of the package.
+        bare = ("--adapter", "none") if kind == "embedded" else ()
+        return ("--engine", kind, "--model", model, *bare, *given, "--concurrency", str(self._recipe.concurrency))
 
     async def _start(self) -> None:
         folder = await asyncio.to_thread(find_model, self._base)
