@@ -169,6 +169,26 @@ def test_ppe() -> None:
     assert score(people, judged, Policy(ties="share")).value == exactly(100 * own["acc_ties_dropped_equal_half"])
 
 
+def test_ppe_best_of_k() -> None:
+    told = golden("ppe")
+    benchmark = BENCHMARKS["ppe-best-of-k"]
+    rows = [
+        {"question_id": str(i), "prompt": "q", "scores": row["scores"], "sampled_conflict_pairs": row["pairs"],
+         **{f"response_{j + 1}": f"a{j}" for j in range(len(row["scores"]))}}
+        for i, row in enumerate(told["rows"])
+    ]  # fmt: skip
+    made = units(benchmark, rows, "mmlu_pro_best_of_k.parquet")
+    judged = [scored(unit, *row["rm"]) for unit, row in zip(made, told["rows"], strict=True)]
+    found = score(benchmark, judged)
+    for k in (1, 2, 4):
+        assert found.flat()[f"best of k/mmlu_pro/k = {k}"] == exactly(100 * told["best_of_k_prefix"][str(k)])
+    assert found.value == exactly(100 * told["best_of_k_prefix"]["4"])
+    # Every k has a part in the highest point, the third too.
+    assert found.flat()["beside the curve/mmlu_pro/max"] == exactly(100 * max(told["best_of_k_prefix"].values()))
+    flags = told["pair_flags_tie_wrong"]
+    assert found.flat()["beside the curve/mmlu_pro/pairs"] == exactly(100 * sum(flags) / len(flags))
+
+
 GAMES = {"A>B": Answer(choice=0), "B>A": Answer(choice=1), "A=B": Answer(scores=(1.0, 1.0)),
          None: Answer(failure=FailureKind.PARSE_ERROR)}  # fmt: skip
 TURNED = {"A>B": "B>A", "B>A": "A>B", "A=B": "A=B", None: None}

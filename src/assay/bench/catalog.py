@@ -11,6 +11,7 @@ from .benchmarks.judgebench import JUDGEBENCH, JUDGEBENCH_CLAUDE
 from .benchmarks.own import own
 from .benchmarks.pandalm import PANDALM
 from .benchmarks.ppe import PPE_CORRECTNESS, PPE_PREFERENCE
+from .benchmarks.ppe_best_of_k import PPE_BEST_OF_K
 from .benchmarks.realmistake import REALMISTAKE
 from .benchmarks.rewardbench import REWARDBENCH
 from .benchmarks.rewardbench2 import REWARDBENCH2
@@ -22,6 +23,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "rewardbench2": REWARDBENCH2,
     "ppe-preference": PPE_PREFERENCE,
     "ppe-correctness": PPE_CORRECTNESS,
+    "ppe-best-of-k": PPE_BEST_OF_K,
     "rmb": RMB,
     "rmb-pairs": RMB_PAIRS,
     "realmistake": REALMISTAKE,

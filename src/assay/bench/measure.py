@@ -77,9 +77,13 @@ class Cases:
         values = self.columns[component]
         return float(np.where(np.isnan(values), 0.0, values) @ self.weights)
 
+    def having(self, component: str) -> int:
+        """How many cases have a part in a component."""
+        return int(self.weights[~np.isnan(self.columns[component])].sum())
+
     def mean(self, component: str) -> float | None:
         """The mean of a component over the cases that have it; None where none has."""
-        n = int(self.weights[~np.isnan(self.columns[component])].sum())
+        n = self.having(component)
         return self.total(component) / n if n else None
 
     def ratio(self, part: str, whole: str) -> float | None:

@@ -23,5 +23,13 @@ class Policy(Config):
     scalar: bool = False
     """The answers are those of a scalar reward model: some benchmarks (RewardBench) count a tie of theirs differently
     from a tie of a generative judge."""
+    threshold: float | None = None
+    """A single answer with at least this score is said to be good. None: scores say nothing but an order, and there are
+    no figures that need more (precision, recall, F1)."""
     seed: int = 0
     """For ``random`` ties."""
+
+
+def middle(scale: tuple[float, float] | None) -> float | None:
+    """The threshold that a judge's scale has by itself: its middle; None for a judge without a scale."""
+    return None if scale is None else (scale[0] + scale[1]) / 2

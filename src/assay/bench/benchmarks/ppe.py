@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from assay.core.types import Item
 from assay.data.fieldmap import FieldMap
 from assay.data.records import AnyRecord
 from assay.data.rows import RowError
@@ -60,16 +61,30 @@ def correctness_units(records: Iterable[AnyRecord], file: str) -> UnitsRead:
 
     The set is told by the file's name (``mmlu_pro_best_of_k``); an unknown name is a set of its own.
     """
-    stem = file.rsplit("/", 1)[-1].split(".")[0]
-    folded = re.sub(r"[^a-z]+", "_", stem.lower()).removeprefix("ppe_")
-    name = next((one for one in SETS if folded.startswith(one)), stem)
+    name = set_of(file)
     return read_units(records, file, lambda row, fallback: _correctness(row, fallback, name))
 
 
-def _correctness(row: Mapping[str, Any], fallback: str, name: str) -> tuple[Unit, ...]:
+def set_of(file: str) -> str:
+    """The set that a file holds."""
+    stem = file.rsplit("/", 1)[-1].split(".")[0]
+    folded = re.sub(r"[^a-z]+", "_", stem.lower()).removeprefix("ppe_")
+    return next((one for one in SETS if folded.startswith(one)), stem)
+
+
+def question_of(row: Mapping[str, Any], fallback: str) -> Item:
+    """A question with all of its responses, and which are right; a model that wrote them all is their author.
+
+    Raises:
+        RowError: something needed is absent or of the wrong kind.
+    """
     answers = tuple(sorted((key for key in row if re.fullmatch(r"response_\d+", key)), key=lambda key: int(key[9:])))
     fields = FieldMap(prompt="prompt", candidates=answers, gold=("scores",), id="question_id", metadata=())
-    item = item_of(row, fields, fallback)
+    return item_of(row, fields, fallback, *[row.get("model_name")] * len(answers))
+
+
+def _correctness(row: Mapping[str, Any], fallback: str, name: str) -> tuple[Unit, ...]:
+    item = question_of(row, fallback)
     pairs = row.get("sampled_conflict_pairs")
     if not isinstance(pairs, list):
         raise RowError(f"'sampled_conflict_pairs' must be a list of pairs, not {pairs!r:.80}")
@@ -78,14 +93,18 @@ def _correctness(row: Mapping[str, Any], fallback: str, name: str) -> tuple[Unit
     case = f"{name}/{item.id}"
     made: list[Unit] = []
     for place, pair in enumerate(cast("list[Any]", pairs)):
-        better, worse = _by_gold(pair, item.gold or ())
+        better, worse = by_gold(pair, item.gold or ())
         one = pair_of(item, better, worse, f"{case}/{place}")
         made.append(Unit(item=one, subset=name, case=case, units_of_case=len(pairs)))
     return tuple(made)
 
 
-def _by_gold(pair: Any, gold: Sequence[float]) -> tuple[int, int]:
-    """The pair's indices, that of the right response first."""
+def by_gold(pair: Any, gold: Sequence[float]) -> tuple[int, int]:
+    """A conflict pair's indices, that of the right response first.
+
+    Raises:
+        RowError: it is no pair of indices, or both are equally right.
+    """
     values = cast("list[Any]", pair) if isinstance(pair, list | tuple) else []
     if len(values) != 2 or not all(isinstance(index, int) and 0 <= index < len(gold) for index in values):
         raise RowError(f"a conflict pair must be two indices below {len(gold)}, not {pair!r:.80}")

@@ -3,7 +3,8 @@ curve.
 
 The score of a response should be high where there is no error. A failed judgment counts as the worst score that it
 could be, unless the policy excludes it. The mean over the six files (task x model) is the score; the pooled area and
-the mean over tasks stand beside it, as the DeepSeek-GRM paper does not say which of them it reports.
+the mean over tasks stand beside it, as the DeepSeek-GRM paper does not say which of them it reports. The measures of
+ReaLMistake itself, accuracy, precision, recall and F1 of finding errors, are in ``error_detection``.
 
 The authors ask that no text of it stand in the open: it is read out of their archive in memory.
 """
@@ -25,6 +26,7 @@ from ..reading import item_of, known_subset, read_units
 from ..score import Part, Score
 from ..single import single_values
 from ..unit import Judged, Unit
+from .error_detection import CLASSES, detected, tables
 
 TASKS = ("math_word_problem_generation", "finegrained_fact_verification", "answerability_classification")
 MODELS = ("gpt-4-0613", "Llama-2-70b-chat-hf")
@@ -46,24 +48,33 @@ def _unit(row: Mapping[str, Any], fallback: str) -> tuple[Unit]:
     task, model = str(told.get("task_name")), str(told.get("llm_response_model")).rsplit("/", 1)[-1]
     subset = known_subset(f"{_TASK_NAMES.get(task, task)}/{model}", SUBSETS, "task and model")
     item = item_of(row, _FIELDS, fallback, told.get("llm_response_model"))
-    return (Unit(item=item, subset=subset, case=item.id),)
+    return (Unit(item=item, subset=subset, case=item.id, facts={CLASSES: _classes(row)}),)
+
+
+def _classes(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The classes of error that the annotators named; a file without them has none."""
+    named = row.get(CLASSES)
+    return tuple(one for one in named if isinstance(one, str)) if isinstance(named, list) else ()
 
 
 def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
-    """The score of the response and whether it is good."""
+    """The score of the response and whether it is good; whether an error was seen in it."""
     values = single_values(judged[0], policy)
     unit = judged[0].unit
-    return None if values is None else Measured(case=unit.case, subset=unit.subset, values=values)
+    if values is None:
+        return None
+    found = detected(values, unit.facts[CLASSES], policy.threshold)
+    return Measured(case=unit.case, subset=unit.subset, values={**values, **found})
 
 
 def combine(cases: Mapping[str, Cases]) -> Score:
-    """The mean of the areas of the files; beside it, pooled and by task."""
+    """The mean of the areas of the files; beside it, pooled and by task; error detection as tables."""
     parts = tuple(_area(name, cases[name]) for name in ordered(cases, SUBSETS))
     tasks = {task: [own for name, own in cases.items() if name.startswith(f"{task}/")] for task in TASKS}
     by_task = [Cases.pooled(own).auc("score", "good") for own in tasks.values() if own]
     pooled = Cases.pooled(cases.values()).auc("score", "good") if cases else None
     beside = {"pooled": percent(pooled), "mean of tasks": percent(mean(by_task))}
-    return Score(value=mean(part.value for part in parts), parts=parts, beside=beside)
+    return Score(value=mean(part.value for part in parts), parts=parts, beside=beside, tables=tables(cases, TASKS, MODELS))
 
 
 def _area(name: str, cases: Cases) -> Part:

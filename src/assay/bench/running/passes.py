@@ -22,7 +22,7 @@ from assay.scoring.batch import Judging
 from assay.voting.plan import Orders, VotePlan
 
 from ..benchmark import Benchmark
-from ..policy import Failures, Policy, Ties
+from ..policy import Failures, Policy, Ties, middle
 from .candidates import Varies
 
 AskedOrders = Literal["shuffle", "balanced", "fixed", "both"]
@@ -59,9 +59,14 @@ class RunPlan(Config):
     failures: Failures = "official"
     """What a failed judgment is worth: official, strict, excluded, or the lenient reading of the same text."""
 
-    def policy(self, *, scalar: bool, seed: int) -> Policy:
-        """The policy of the score."""
-        return Policy(ties=self.ties, failures=self.failures, scalar=scalar, seed=seed)
+    threshold: float | None = None
+    """A single answer with at least this score is said to have no error, for precision, recall and F1 (realmistake);
+    the middle of the judge's scale unless said."""
+
+    def policy(self, *, scalar: bool, seed: int, scale: tuple[float, float] | None = None) -> Policy:
+        """The policy of the score. ``scale``: the judge's, where it has one."""
+        threshold = middle(scale) if self.threshold is None else self.threshold
+        return Policy(ties=self.ties, failures=self.failures, scalar=scalar, seed=seed, threshold=threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

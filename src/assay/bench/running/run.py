@@ -62,7 +62,9 @@ class Planned:
 
     @property
     def policy(self) -> Policy:
-        return self.plan.policy(scalar=self.asker.scalar, seed=self.how.seed)
+        # Only single answers are decided by a threshold.
+        scale = self.asker.judge.scale if self.benchmark.kind == "single" else None
+        return self.plan.policy(scalar=self.asker.scalar, seed=self.how.seed, scale=scale)
 
     def job(self, one: Pass) -> Job:
         """The job of a pass."""

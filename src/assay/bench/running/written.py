@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from assay.core.files import whole, write_whole
 
-from ..score import Part
+from ..score import Part, Table, cell_path
 from ..unit import Answer, Judged
 from .lengths import Lengths
 from .result import Result
@@ -81,6 +81,7 @@ def score_json(result: Result, lengths: Mapping[str, Mapping[str, Lengths]]) -> 
         "tied": result.tied,
         "parts": [_part(part, "", result) for part in found.score.parts],
         "beside": dict(found.score.beside),
+        "tables": [_table(table, result) for table in found.score.tables],
         "series": [asdict(one) for one in result.series],
         "orders": None if result.orders is None else asdict(result.orders),
         "seeds": None if result.seeds is None else asdict(result.seeds),
@@ -104,6 +105,24 @@ def _part(part: Part, prefix: str, result: Result) -> dict[str, Any]:
         "n": part.n,
         "parts": [_part(inner, f"{path}/", result) for inner in part.parts],
     }
+
+
+def _table(table: Table, result: Result) -> dict[str, Any]:
+    intervals = result.aggregate.intervals
+    rows = [
+        {
+            "name": row.name,
+            "n": row.n,
+            "values": list(row.values),
+            "intervals": [
+                None if found is None else asdict(found)
+                for column in table.columns
+                for found in (intervals.get(cell_path(table, row, column)),)
+            ],
+        }
+        for row in table.rows
+    ]
+    return {"name": table.name, "about": table.about, "columns": list(table.columns), "rows": rows}
 
 
 def write_answers(folder: Path, series: Sequence[Series]) -> None:
