@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from assay.data import load_items
+from assay.data import FieldMap, load_items
+from assay.data.rows import RowError, to_item
 from assay.data.shapes import detect
 
 SHARED = Path(__file__).parents[2] / "../shared/data"
@@ -116,3 +117,35 @@ def test_published_files_load_as_they_are(file, shape, rows, n, gold, reference)
     assert (loaded.shape, len(loaded.items), loaded.bad) == (shape, rows, ())
     assert (first.n, first.gold, first.reference) == (n, gold, reference)
     assert len({item.id for item in loaded.items}) == rows
+
+
+@pytest.mark.parametrize(
+    ("row", "authors"),
+    [
+        ({"prompt": "q", "chosen": "x", "rejected": "y", "chosen_model": "a", "rejected_model": "b"}, ["a", "b"]),
+        ({"prompt": "q", "chosen": "x", "rejected": "y", "chosen_model": "a", "rejected_model": None}, ["a", None]),
+        ({"prompt": "q", "chosen": "x", "rejected": "y"}, [None, None]),
+        ({"prompt": "q", "response_1": "x", "response_2": "y", "winner": "tie", "model_a": "a", "model_b": "b"},
+         ["a", "b"]),
+        ({"prompt": "q", "response_1": "x", "response_2": "y", "response_3": "z", "scores": [1, 0, 0],
+          "model_name": "a"}, ["a", "a", "a"]),
+        ({"question": "q", "response_A": "x", "response_B": "y", "label": "A>B", "response_model": "a"}, ["a", "a"]),
+        ({"input": "q", "llm_response": "x", "error_label": "error", "metadata": {"llm_response_model": "a"}}, ["a"]),
+    ],
+)  # fmt: skip
+def test_authors_are_read_where_a_row_names_them(row, authors):
+    shape = detect(row)
+    assert shape is not None
+    item = to_item(row, shape.fields, "1", need=(), cells=False)
+    assert [candidate.author for candidate in item.candidates] == authors
+
+
+def test_authors_that_the_user_maps():
+    row = {"q": "?", "a": [{"text": "x", "author": "own"}, "y"], "who": ["m", "n"]}
+    fields = FieldMap.parse(["prompt=q", "candidates=a", "authors=who"])
+    item = to_item(row, fields, "1", need=(), cells=False)
+    # What an answer says of itself counts before it.
+    assert [candidate.author for candidate in item.candidates] == ["own", "n"]
+    assert "who" not in item.metadata
+    with pytest.raises(RowError, match="3 authors for 2 candidates"):
+        to_item({**row, "who": ["m", "n", "o"]}, fields, "1", need=(), cells=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from pydantic import BaseModel, Field
@@ -20,7 +20,10 @@ class WhoFlags(Config):
     """Who answers, where it is no judge with an engine."""
 
     reward: str | None = None
-    """Instead of a judge: a scalar reward model (one logit), by its model."""
+    """Instead of a judge: a reward model with one logit, by its model: a published one, or what assay rm wrote."""
+    head: Literal["bt", "pairrm", "cloud"] | None = None
+    """What the reward model is shown: bt an answer, pairrm two answers, cloud an answer with the critique that the
+    engine writes. As the folder of the model says unless said, bt where it says nothing."""
     reward_options: JsonObject = Field(default_factory=dict)
     """JSON: more options of the reward model, e.g. {"kind": "vllm", "base_url": "http://host:8000"}; without a kind it
     is embedded."""

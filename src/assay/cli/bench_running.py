@@ -31,7 +31,8 @@ from assay.data import FieldMap
 from assay.report.bench_text import cost_json, print_loaded, print_overall, print_result
 from assay.scoring.job import JobResult, run_job
 
-from .bench_askers import asker_of, asking_flags, refuse
+from .bench_askers import asker_of
+from .bench_flags import asking_flags, refuse
 from .bench_run import BenchRunFlags
 from .building import prepared
 from .progress import judging_progress
@@ -174,7 +175,7 @@ async def _pass(run: Planned, one: Pass, result: JobResult) -> None:
 def _told(flags: BenchRunFlags, benchmark: Benchmark, loaded: Loaded, units: Sequence[Unit]) -> dict[str, Any]:
     """What ``score.json`` says of data and asking: nothing that differs between runs that ask the same."""
     names = ("k", "greedy", "orders", "reduce", "min_valid", "k_meta", "seeds", "limit", "bootstrap", "seed", "reask",
-             "lenient", "sampling", "judge_options", "reward", "meta")  # fmt: skip
+             "lenient", "sampling", "judge_options", "reward", "head", "meta")  # fmt: skip
     asked = {name: value for name, value in flags.model_dump(mode="json").items() if name in names}
     return {
         **asked,

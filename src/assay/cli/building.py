@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from assay.client import GenRMClient
 from assay.core.errors import InputError
@@ -76,9 +77,7 @@ def backend(flags: JudgeFlags, judge: Judge) -> Judging:
     if judge.rule != (kind == "rule") and kind != "fake":
         right = "rule" if judge.rule else "embedded, openai, fake or service"
         raise InputError(f"judge {judge.name!r} cannot be answered by the engine {kind!r}: take {right}")
-    options = dict(flags.engine_options)
-    given = {"model": flags.model, "base_url": flags.url, "api_key": flags.api_key if kind == "openai" else None}
-    options |= {name: value for name, value in given.items() if value is not None}
+    options = options_of(flags, kind)
     form = adapted(flags, kind, options, judge)
     cache = None if flags.no_dedup else VerdictCache(flags.cache)
     engine = build_engine(engine_config(kind, options))
@@ -86,12 +85,23 @@ def backend(flags: JudgeFlags, judge: Judge) -> Judging:
         engine = RuleFirst(engine, build_engine(engine_config("rule", {})))
     return Scorer(
         engine,
-        sampling=_sampling(flags).over(form),
+        sampling=sampling_of(flags).over(form),
         policy=ScoringPolicy(reask=flags.reask),
         cache=cache,
         metas={} if flags.meta is None else {flags.meta: meta_of(flags.meta, flags, cache)},
         deduplicate=not flags.no_dedup,
     )
+
+
+def options_of(flags: JudgeFlags, kind: str) -> dict[str, Any]:
+    """The options of the engine that writes texts."""
+    given = {"model": flags.model, "base_url": flags.url, "api_key": flags.api_key if kind == "openai" else None}
+    return {**flags.engine_options, **{name: value for name, value in given.items() if value is not None}}
+
+
+def sampling_of(flags: JudgeFlags) -> SamplingParams:
+    """What the user says of sampling."""
+    return to_sampling(checked(SamplingBody, **flags.sampling))
 
 
 def meta_of(name: str, flags: JudgeFlags, cache: VerdictCache | None = None) -> MetaScorer:
@@ -115,7 +125,3 @@ def refuse_given(flags: JudgeFlags, names: Iterable[str], why: str) -> None:
         if values[name] != JudgeFlags.model_fields[name].get_default(call_default_factory=True):
             flag = "FILE" if name == "file" else f"--{name.replace('_', '-')}"
             raise InputError(f"{flag} {values[name]!r} {why}")
-
-
-def _sampling(flags: JudgeFlags) -> SamplingParams:
-    return to_sampling(checked(SamplingBody, **flags.sampling))

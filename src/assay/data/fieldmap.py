@@ -30,6 +30,9 @@ class FieldMap(Config):
     index of the best candidate, from 0, or a label such as ``A>B``, ``B``, ``tie``, ``model_a``."""
     id: str | None = None
     """The item's id; without one it is called ``<file>-<line>``."""
+    authors: tuple[str, ...] = ()
+    """The models that wrote the answers, a field for each answer in order, or one field for all. What an answer says of
+    its own author counts before it."""
     metadata: tuple[str, ...] | None = None
     """What to keep beside it; when not said, every other short scalar of the row, and an object named ``metadata``."""
 
@@ -66,7 +69,7 @@ class FieldMap(Config):
         kept = {name: value for name, value in base if value not in (None, ())}
         said = {name: value for name, value in self if value is not None and (value != () or name == "metadata")}
         if self.candidates or self.chosen or self.rejected:
-            for name in ("candidates", "chosen", "rejected", "gold"):
+            for name in ("candidates", "chosen", "rejected", "gold", "authors"):
                 kept.pop(name, None)
         if "reference" in said:
             kept.pop("reference_after", None)
@@ -80,14 +83,22 @@ class FieldMap(Config):
     def used(self) -> tuple[str, ...]:
         """Every path that the map names, once."""
         single = [path for path in (self.prompt, self.reference, self.id) if path]
-        every = [*single, *self.candidates, *self.chosen, *self.rejected, *self.gold, *(self.metadata or ())]
+        every = [
+            *single,
+            *self.candidates,
+            *self.chosen,
+            *self.rejected,
+            *self.gold,
+            *self.authors,
+            *(self.metadata or ()),
+        ]
         return tuple(dict.fromkeys(every))
 
     def __str__(self) -> str:
         return " ".join(f"{name}={_shown(name, value)}" for name, value in self if value not in (None, ()))
 
 
-MANY = ("candidates", "chosen", "rejected", "gold", "metadata")
+MANY = ("candidates", "chosen", "rejected", "gold", "authors", "metadata")
 
 
 def _split(text: str, value: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, datetime, time
 from typing import Any, Literal, TypeGuard, cast
 
@@ -50,10 +51,30 @@ def to_item(row: Mapping[str, Any], fields: FieldMap, fallback_id: str, *, need:
     return Item(
         id=_id(row, fields) or fallback_id,
         messages=messages,
-        candidates=tuple(candidates),
+        candidates=_signed(row, fields, candidates),
         reference=_reference(row, fields, required="reference" in need),
         gold=_gold(row, fields, candidates, required="gold" in need, cells=cells),
         metadata=_metadata(row, fields),
+    )
+
+
+def _signed(row: Mapping[str, Any], fields: FieldMap, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The candidates with their authors. One field names the author of all, or a list of authors.
+
+    Raises:
+        RowError: authors are named, but not as many as there are candidates.
+    """
+    values = [find(row, path) for path in fields.authors]
+    if len(values) == 1:
+        every = isinstance(values[0], list | tuple)
+        values = list(cast("Sequence[Any]", values[0])) if every else values * len(candidates)
+    if not values or not candidates:
+        return tuple(candidates)
+    if len(values) != len(candidates):
+        raise RowError(f"{len(values)} authors for {len(candidates)} candidates")
+    return tuple(
+        replace(one, author=author) if one.author is None and isinstance(author, str) and author else one
+        for one, author in zip(candidates, values, strict=True)
     )
 
 

@@ -43,15 +43,21 @@ def detect(row: Mapping[str, Any]) -> Shape | None:
 _Build = Callable[[Mapping[str, Any]], FieldMap | None]
 
 
-def _always(fields: FieldMap) -> _Build:
-    return lambda _: fields
+def _always(fields: FieldMap, author: str | None = None) -> _Build:
+    """These fields; ``author``: where the model stands that wrote the answers."""
+    return lambda row: fields.model_copy(update={"authors": _authors(row, (author,))}) if author else fields
 
 
 def _preference(kind: type[str] | type[list[Any]]) -> _Build:
     def build(row: Mapping[str, Any]) -> FieldMap | None:
         if not isinstance(row["chosen"], kind) or not isinstance(row["rejected"], kind):
             return None
-        return FieldMap(prompt="prompt" if "prompt" in row else None, chosen=("chosen",), rejected=("rejected",))
+        return FieldMap(
+            prompt="prompt" if "prompt" in row else None,
+            chosen=("chosen",),
+            rejected=("rejected",),
+            authors=_authors(row, ("chosen_model", "rejected_model")) if kind is str else (),
+        )
 
     return build
 
@@ -67,7 +73,13 @@ def _numbered(row: Mapping[str, Any]) -> FieldMap | None:
         candidates=tuple(f"response_{number}" for number in numbers),
         reference=_first(row, REFERENCES),
         gold=(gold,) if gold else (),
+        authors=_authors(row, ("model_a", "model_b")) if len(numbers) == 2 else _authors(row, ("model_name",)),
     )
+
+
+def _authors(row: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, ...]:
+    """The fields of authors, where the row has one of them; an author that is not known is none."""
+    return names if any(isinstance(find(row, name), str) for name in names) else ()
 
 
 def _labelled_solutions(row: Mapping[str, Any]) -> FieldMap | None:
@@ -118,9 +130,9 @@ _KNOWN: tuple[tuple[str, Sequence[str], _Build], ...] = (
     ("preference", ("chosen", "rejected"), _preference(list)),
     ("rmb", ("conversation_input", "chosen.answer", "reject.answer"), _always(_RMB_PAIR)),
     ("rmb-bon", ("conversation_input", "bon_best.answer", "loser_list"), _always(_RMB_BON)),
-    ("judgebench", ("question", "response_A", "response_B", "label"), _always(_JUDGEBENCH)),
+    ("judgebench", ("question", "response_A", "response_B", "label"), _always(_JUDGEBENCH, "response_model")),
     ("ppe", ("prompt", "response_1", "response_2"), _numbered),
-    ("realmistake", ("input", "llm_response", "error_label"), _always(_REALMISTAKE)),
+    ("realmistake", ("input", "llm_response", "error_label"), _always(_REALMISTAKE, "metadata.llm_response_model")),
     ("gsm8k-solutions", ("question", "ground_truth"), _labelled_solutions),
     ("dapo", ("prompt", "reward_model.ground_truth"), _answered("prompt", "reward_model.ground_truth")),
     ("rollout", ("prompt", "label"), _answered("prompt", "label")),

@@ -26,14 +26,23 @@ def reply_prompt(item: Item, index: int) -> ChatPrompt:
     return ChatPrompt(messages=(*item.messages, reply))
 
 
+def critique_request(item: Item, index: int, *, language: Language = "en") -> ChatPrompt:
+    """``reply_prompt`` and a request for feedback: what a critic answers.
+
+    Raises:
+        InputError: as there.
+    """
+    asked = Message(role="user", content=load_prompt(CLOUD, language))
+    return ChatPrompt(messages=(*reply_prompt(item, index).messages, asked))
+
+
 def critique_prompt(item: Item, index: int, critique: str, *, language: Language = "en") -> ChatPrompt:
-    """``reply_prompt``, a request for feedback, and the critique as the reply to it.
+    """``critique_request``, and the critique as the reply to it.
 
     Raises:
         InputError: as there; the critique is blank.
     """
     if not critique.strip():
         raise InputError(f"item {item.id!r} has a blank critique of candidate {index}")
-    asked = Message(role="user", content=load_prompt(CLOUD, language))
     said = Message(role="assistant", content=defuse(critique))
-    return ChatPrompt(messages=(*reply_prompt(item, index).messages, asked, said))
+    return ChatPrompt(messages=(*critique_request(item, index, language=language).messages, said))

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from assay.bench import score as bench_score
 from assay.bench.aggregate import Interval
 from assay.bench.benchmark import Benchmark
 from assay.bench.loading import Loaded
@@ -63,6 +64,8 @@ def print_result(console: Console, made: Made, costs: Mapping[str, Any], *, limi
         shown = "the judge cannot take it" if result.benchmark.private_text else reason
         _say(console, f"not judged: {name}: {shown}", "yellow")
     console.print(_parts(result))
+    for table in result.aggregate.score.tables:
+        console.print(_measures(table))
     if len(result.series) > 1:
         console.print(_series(result))
     for line in (*_policies(result), *_orders(result), *_costs(costs)):
@@ -112,6 +115,14 @@ def _parts(result: Result) -> Table:
         table.add_row(Text("  " * depth + part.name), _plain(part.value), span, number(part.n))
     for name, value in result.aggregate.score.beside.items():
         table.add_row(Text(f"({name})", style="dim"), _plain(value), "", "")
+    return table
+
+
+def _measures(shown: bench_score.Table) -> Table:
+    """Other measures of the same answers; ``score.json`` has their intervals."""
+    table = _table(shown.name, "cases", *shown.columns, left=(shown.name,))
+    for row in shown.rows:
+        table.add_row(Text(row.name), number(row.n), *map(_plain, row.values))
     return table
 
 

@@ -53,8 +53,10 @@ def tables(cases: Mapping[str, Cases], tasks: Sequence[str], models: Sequence[st
             name=BY_CLASS,
             about="Of the answers with an error of this class, how many are said to have one.",
             columns=ERROR_CLASSES,
-            rows=tuple(_recalls(name, cases[name]) for name in files)
-            + (_recalls("all files together", Cases.pooled(cases.values())),),
+            rows=(
+                *(_recalls(name, cases[name]) for name in files),
+                _recalls("all files together", Cases.pooled(cases.values())),
+            ),
         ),
     )
 

@@ -1,4 +1,4 @@
-"""PPE Correctness as best of k: of the first k responses the one with the highest score is taken; how often is it right?
+"""PPE Correctness as best of k: the response with the highest score among the first k is taken; how often is it right?
 
 Every response of a question is scored, so it is for whatever gives scores (a reward model, ``tokenprob``), not for a
 judge of pairs. The score is the mean over the sets of the curve's end, with all responses; max, end and error are the
@@ -34,6 +34,8 @@ MOST = 32
 STEPS = (1, 2, 4, 8, 16, 32)
 """The k of the table; the highest point of a curve is looked for at every k."""
 CURVE, BESIDE, PERFECT, OF_SETS = "best of k", "beside the curve", "best there is", "mean of the sets"
+K = "k = "
+"""What a column of the curve begins with."""
 _PICKED, _THERE = "picked ", "there "
 _ERROR, _AREA, _RIGHT, _PAIRS = "error", "area", "right", "pairs"
 
@@ -76,9 +78,7 @@ def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
     values[_AREA] = math.nan if area is None or min(gold) == max(gold) else area
     values |= {_RIGHT: float(right), _PAIRS: float(len(one.unit.facts["pairs"]))}
     every = (*(f"{_PICKED}{k}" for k in range(1, MOST + 1)), *(f"{_THERE}{k}" for k in STEPS))
-    return Measured(
-        case=one.unit.case, subset=one.unit.subset, values={**dict.fromkeys(every, math.nan), **values}
-    )
+    return Measured(case=one.unit.case, subset=one.unit.subset, values={**dict.fromkeys(every, math.nan), **values})
 
 
 def _picked(unit: Unit, scores: Sequence[float], policy: Policy) -> float:
@@ -114,7 +114,7 @@ def combine(cases: Mapping[str, Cases]) -> Score:
         name=CURVE,
         about="How often the response with the highest score among the first k is right; the best there is: how often "
         "one of them is.",
-        columns=tuple(f"k = {k}" for k in steps),
+        columns=tuple(f"{K}{k}" for k in steps),
         rows=(*rows, *_means(OF_SETS, rows), *_means(PERFECT, there)),
     )
     measures = Table(

@@ -74,7 +74,9 @@ def combine(cases: Mapping[str, Cases]) -> Score:
     by_task = [Cases.pooled(own).auc("score", "good") for own in tasks.values() if own]
     pooled = Cases.pooled(cases.values()).auc("score", "good") if cases else None
     beside = {"pooled": percent(pooled), "mean of tasks": percent(mean(by_task))}
-    return Score(value=mean(part.value for part in parts), parts=parts, beside=beside, tables=tables(cases, TASKS, MODELS))
+    return Score(
+        value=mean(part.value for part in parts), parts=parts, beside=beside, tables=tables(cases, TASKS, MODELS)
+    )
 
 
 def _area(name: str, cases: Cases) -> Part:

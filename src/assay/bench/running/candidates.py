@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 from assay.core.deadline import Deadline
+from assay.core.errors import InputError
 from assay.core.types import (
     Completion,
     Draw,
@@ -101,6 +102,8 @@ class CandidateJudge:
     per_candidate: bool
     reduce: Reduce
     looks_at_gold: bool = False
+    fewest: int = 1
+    """The fewest candidates that it can take."""
 
     rule: bool = field(default=False, init=False)
     scale: tuple[float, float] | None = field(default=None, init=False)
@@ -121,6 +124,8 @@ class CandidateJudge:
         return self.identity
 
     def content(self, item: Item) -> Mapping[str, Json]:
+        if item.n < self.fewest:
+            raise InputError(f"{self.name!r} compares at least {self.fewest} candidates, item {item.id!r} has {item.n}")
         gold: list[Json] = [*(item.gold or ())] if self.looks_at_gold else []
         return {
             "messages": [[message.role, message.text] for message in item.messages],

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from assay.core.deadline import Deadline
-from assay.core.types import ChatPrompt, Draw, Failure, FailureKind, Item, Message, Reduce, Usage
+from assay.core.types import ChatPrompt, Draw, Failure, FailureKind, Item, Reduce, Usage
 from assay.engines.base import RewardEngine
+from assay.judges.replies import reply_prompt
 from assay.scoring.batch import RunFacts
 from assay.scoring.boundary import reward_one
 
@@ -44,16 +45,24 @@ class RewardScorer:
 
     async def score(self, item: Item, draw: Draw, deadline: Deadline) -> Scored | Failure:  # noqa: ARG002
         """The logit of the one candidate as the last turn."""
-        (candidate,) = item.candidates
-        turns = (*item.messages, Message(role="assistant", content=candidate.text))
-        found = await reward_one(self.engine, ChatPrompt(messages=turns), deadline)
+        prompt = reply_prompt(item, 0)
+        found = await reward_one(self.engine, prompt, deadline)
         if isinstance(found, Failure):
-            # Here the reward model is no meta RM.
-            kind = FailureKind.ENGINE_ERROR if found.kind is FailureKind.META_ERROR else found.kind
-            return replace(found, kind=kind)
-        prompt = "\n\n".join(f"[{turn.role}]\n{turn.text}" for turn in turns)
-        return Scored(scores=(found.logit,), prompt=prompt, usage=Usage(calls=1, prompt_tokens=found.prompt_tokens))
+            return no_meta(found)
+        return Scored(
+            scores=(found.logit,), prompt=shown(prompt), usage=Usage(calls=1, prompt_tokens=found.prompt_tokens)
+        )
 
     async def close(self) -> None:
         """Close the engine."""
         await self.engine.close()
+
+
+def no_meta(failure: Failure) -> Failure:
+    """A reward engine's failure, where the reward model is no meta RM."""
+    return replace(failure, kind=FailureKind.ENGINE_ERROR) if failure.kind is FailureKind.META_ERROR else failure
+
+
+def shown(prompt: ChatPrompt) -> str:
+    """A prompt as a result file keeps it."""
+    return "\n\n".join(f"[{turn.role}]\n{turn.text}" for turn in prompt.messages)

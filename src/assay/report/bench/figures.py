@@ -22,6 +22,11 @@ def reach(span: Span | None) -> str:
     return "" if span is None else f"{span.low:.1f}–{span.high:.1f}"
 
 
+def with_reach(value: float | None, span: Span | None) -> str:
+    """A figure with its interval, where it has one."""
+    return points(value) + (f" ({reach(span)})" if span is not None and value is not None else "")
+
+
 def score_rows(runs: Sequence[Run]) -> Rows:
     """Overall, where a run has it, and every benchmark."""
     rows: list[Row] = []

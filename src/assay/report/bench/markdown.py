@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from ..plot import Plot
 from ..rows import Mark, Rows
 from ..words import number
-from .figures import benchmark_names, part_rows, points, reach, score_rows, token_rows
+from .figures import benchmark_names, part_rows, points, reach, score_rows, token_rows, with_reach
 from .page import FOOTER, title
-from .plots import Size, kept_by_meta, overall_scaling, overall_sizes, scaling, sizes
+from .plots import Size, overall_scaling, overall_sizes, plots_of
 from .run import BenchmarkRun, Run
 from .told import Fact, caveats, length_facts, lost_votes, otherwise, place_facts, remarks, run_facts, score_facts
 
@@ -44,9 +44,24 @@ def _benchmark(runs: Sequence[Run], name: str, known: Mapping[str, Size]) -> Ite
     tokens = token_rows(runs, name)
     if tokens is not None:
         yield from ("", "**Tokens written per vote, mean**", "", *_rows(tokens, runs, ("mean", "")))
-    for plot in (scaling(runs, name), kept_by_meta(runs, name), *sizes(runs, known, name)):
-        if plot is not None:
-            yield from ("", *_plot(plot))
+    for run, one in there:
+        yield from _tables(run.name if len(runs) > 1 else "", one)
+    for plot in plots_of(runs, known, name):
+        yield from ("", *_plot(plot))
+
+
+def _tables(name: str, one: BenchmarkRun) -> Iterator[str]:
+    """The score's other measures, each figure with its interval."""
+    for shown in one.score.tables:
+        head = f"{cell(name)}: " if name else ""
+        yield from ("", f"**{head}{cell(shown.name)}**: {cell(shown.about)}", "")
+        yield from table(
+            ("", "n", *shown.columns),
+            [
+                (row.name, number(row.n), *(with_reach(v, s) for v, s in zip(row.values, row.intervals, strict=True)))
+                for row in shown.rows
+            ],
+        )
 
 
 def _one(one: BenchmarkRun) -> Iterator[str]:

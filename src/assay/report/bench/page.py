@@ -17,8 +17,9 @@ from ..plot import figure
 from ..rows import rows_table, style
 from ..words import FAILURES, number
 from .figures import benchmark_names, part_rows, points, reach, score_rows, token_rows
-from .plots import Size, kept_by_meta, overall_scaling, overall_sizes, scaling, sizes
+from .plots import Size, overall_scaling, overall_sizes, plots_of
 from .run import BenchmarkRun, Run
+from .score import Table
 from .told import (
     Fact,
     caveats,
@@ -93,15 +94,14 @@ def _benchmark(runs: Sequence[Run], name: str, known: Mapping[str, Size]) -> str
     there = [(place, run, one) for place, run in enumerate(runs) if (one := run.benchmark(name)) is not None]
     score = there[0][2].score
     cards = "".join(_card(place, run.name if len(runs) > 1 else "", one) for place, run, one in there)
-    plots = [
-        plot for plot in (scaling(runs, name), kept_by_meta(runs, name), *sizes(runs, known, name)) if plot is not None
-    ]
+    plots = plots_of(runs, known, name)
     drawn = f'<div class="columns">{"".join(map(figure, plots))}</div>' if plots else ""
     tokens = token_rows(runs, name)
     tables = rows_table(part_rows(runs, name)) + (rows_table(tokens) if tokens else "")
     return (
         f'<section id="{escape(name)}"><h2>{escape(score.title)}</h2>'
         f'<div class="cards">{cards}</div>{drawn}<div class="columns">{tables}</div>'
+        f"{''.join(_measures(place, run.name if len(runs) > 1 else '', one) for place, run, one in there)}"
         f"{''.join(_biases(place, run.name if len(runs) > 1 else '', one) for place, run, one in there)}</section>"
     )
 
@@ -194,6 +194,31 @@ def _series(one: BenchmarkRun) -> str:
     return (
         f'<details class="failure"><summary>All series <span class="count">{number(len(one.score.series))}</span>'
         f'</summary><table class="plain"><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></details>'
+    )
+
+
+def _measures(place: int, name: str, one: BenchmarkRun) -> str:
+    """The score's other measures: tables that are wider than a telephone, so they scroll by themselves."""
+    if not one.score.tables:
+        return ""
+    head = f'<h3 class="{style(place)}"><i></i>{escape(name)}</h3>' if name else ""
+    return head + "".join(map(_measure, one.score.tables))
+
+
+def _measure(shown: Table) -> str:
+    columns = "".join(f'<th scope="col">{escape(name)}</th>' for name in ("", "n", *shown.columns))
+    body = "".join(
+        f'<tr><th scope="row">{escape(row.name)}</th><td>{number(row.n)}</td>'
+        + "".join(
+            f"<td>{points(value)} <small>{reach(span)}</small></td>"
+            for value, span in zip(row.values, row.intervals, strict=True)
+        )
+        + "</tr>"
+        for row in shown.rows
+    )
+    return (
+        f'<h4>{escape(shown.name)}</h4><p class="lead">{escape(shown.about)}</p><div class="wide">'
+        f'<table class="plain"><thead><tr>{columns}</tr></thead><tbody>{body}</tbody></table></div>'
     )
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from assay.bench.benchmarks.ppe_best_of_k import CURVE, OF_SETS, PERFECT, K
 from assay.bench.overall import overall
 
 from ..plot import Level, Line, Plot, Point
 from .run import GREEDY, Run
-from .score import Series
+from .score import Row, Series, Table
 
 ONCE = "once"
 VOTING, META = "voting@", "meta@"
@@ -29,6 +30,12 @@ class Size:
     active: float | None = None
 
 
+def plots_of(runs: Sequence[Run], known: Mapping[str, Size], name: str) -> list[Plot]:
+    """Every plot of a benchmark for which there are figures."""
+    made = (scaling(runs, name), best_of_k(runs, name), kept_by_meta(runs, name), *sizes(runs, known, name))
+    return [plot for plot in made if plot is not None]
+
+
 def scaling(runs: Sequence[Run], name: str) -> Plot | None:
     """A benchmark's score by k; None where no run has two points."""
     found = {place: (run.name, one.score.series) for place, run in enumerate(runs) if (one := run.benchmark(name))}
@@ -39,6 +46,56 @@ def overall_scaling(runs: Sequence[Run]) -> Plot | None:
     """Overall by k, where a run has all of its benchmarks at that k; None where none has two points."""
     found = {place: (run.name, _overall_series(run)) for place, run in enumerate(runs)}
     return _scaling(found, "Overall by votes", bare=len(runs) == 1)
+
+
+def best_of_k(runs: Sequence[Run], name: str) -> Plot | None:
+    """How often the best of k is right, by k: each set and their mean, of several runs the mean; as a ring, the best
+    there is. None where no run has such a table with two k."""
+    found = {
+        place: (run, table)
+        for place, run in enumerate(runs)
+        if (one := run.benchmark(name)) is not None
+        for table in one.score.tables
+        if table.name == CURVE and len(table.columns) > 1
+    }
+    if not found:
+        return None
+    lines: list[Line] = []
+    for place, (run, table) in found.items():
+        shown = _shown(table, whole=len(runs) == 1)
+        for nth, row in enumerate(shown):
+            named = row.name if len(runs) == 1 else f"{run.name}: {row.name}"
+            lines.append(
+                Line(
+                    name=named,
+                    points=_row_points(table, row),
+                    colour=nth if len(runs) == 1 else place,
+                    hollow=row.name == PERFECT,
+                )
+            )
+    return Plot(title="Right by the best of k responses", x_name="k, responses", lines=tuple(lines))
+
+
+def _shown(table: Table, *, whole: bool) -> list[Row]:
+    """The mean and the best there is; of several sets, where there is room, each of them too."""
+    sets = [row for row in table.rows if row.name not in (OF_SETS, PERFECT)]
+    means = [row for row in table.rows if row.name in (OF_SETS, PERFECT)]
+    return [*(sets if whole and len(sets) > 1 else ()), *means]
+
+
+def _row_points(table: Table, row: Row) -> tuple[Point, ...]:
+    """A row's figures over the k of its columns. Intervals only where lines do not lie over each other."""
+    alone = row.name == OF_SETS
+    return tuple(
+        Point(
+            x=int(column.removeprefix(K)),
+            y=value,
+            low=span.low if alone and span else None,
+            high=span.high if alone and span else None,
+        )
+        for column, value, span in zip(table.columns, row.values, row.intervals, strict=True)
+        if value is not None
+    )
 
 
 def kept_by_meta(runs: Sequence[Run], name: str) -> Plot | None:

@@ -37,6 +37,24 @@ class Part(Told):
     parts: tuple[Part, ...] = ()
 
 
+class Row(Told):
+    """A row of a table, a figure and an interval for each column."""
+
+    name: str
+    n: int
+    values: tuple[float | None, ...]
+    intervals: tuple[Span | None, ...]
+
+
+class Table(Told):
+    """Other measures of the same answers."""
+
+    name: str
+    about: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
 class Gain(Told):
     """What a series is above another one, in points."""
 
@@ -109,6 +127,7 @@ class Score(Told):
     tied: int = 0
     parts: tuple[Part, ...] = ()
     beside: dict[str, float | None] = Field(default_factory=dict)
+    tables: tuple[Table, ...] = ()
     series: tuple[Series, ...] = ()
     orders: Orders | None = None
     seeds: Seeds | None = None

@@ -21,7 +21,7 @@ from .comparison_text import comparison_markdown
 from .figures import benchmark_names, part_rows, score_rows, token_rows
 from .markdown import bench_markdown
 from .page import bench_page, title
-from .plots import Size, kept_by_meta, overall_scaling, overall_sizes, scaling, sizes
+from .plots import Size, overall_scaling, overall_sizes, plots_of
 from .run import BenchmarkRun, Run
 from .told import caveats, lost_votes, places
 
@@ -122,14 +122,9 @@ def _pictures(folder: Path, runs: Sequence[Run], known: Mapping[str, Size]) -> l
     pictures: dict[str, list[Block]] = {title(runs): [*names, rows_block(score_rows(runs)), *map(plot_block, over)]}
     paths = [folder / f"{NAME}.png"]
     for name in benchmark_names(runs):
-        plots = [
-            plot
-            for plot in (scaling(runs, name), kept_by_meta(runs, name), *sizes(runs, known, name))
-            if plot is not None
-        ]
         tokens = token_rows(runs, name)
         shown = next(one.score.title for run in runs if (one := run.benchmark(name)) is not None)
-        blocks = [*names, rows_block(part_rows(runs, name)), *map(plot_block, plots)]
+        blocks = [*names, rows_block(part_rows(runs, name)), *map(plot_block, plots_of(runs, known, name))]
         pictures[f"{shown}: {title(runs)}"] = [*blocks, *([rows_block(tokens)] if tokens else [])]
         paths.append(folder / f"{NAME}-{name}.png")
     for path, (head, blocks) in zip(paths, pictures.items(), strict=True):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, Self, TypeAlias
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from ..fit.config import FitConfig
+from assay.engines.head_kind import Head, HeadKind
 
-HeadKind: TypeAlias = Literal["bt", "pairrm", "cloud", "meta"]
+from ..fit.config import FitConfig
 
 
 class HeadConfig(FitConfig):
@@ -46,3 +46,8 @@ class HeadConfig(FitConfig):
                 "field maps the columns of preference data: result files, which meta takes, name their own"
             )
         return self
+
+    @property
+    def head(self) -> Head:
+        """What the folder of the model says of its head."""
+        return Head(kind=self.kind, language=self.language)

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from assay.core.errors import StartError
 from assay.engines.embedded.attention import PACKED, PLAN, UnsupportedAttentionError, register
 from assay.engines.embedded.bars import no_bars
+from assay.engines.head_kind import ENTRY, Head
 from assay.engines.model_files import weight_version
 
 from ..adapter import add_adapter
@@ -54,14 +55,15 @@ class HeadModel(TokenModel):
         return out.last_hidden_state[0][micro.predict]
 
 
-def load_head(config: TrainerConfig, device: torch.device, *, source: Path, padding: Padding) -> Policy:
-    """The model in ``source`` with a score head.
+def load_head(config: TrainerConfig, device: torch.device, *, source: Path, padding: Padding, head: Head) -> Policy:
+    """The model in ``source`` with a score head, whose ``config.json`` will say which ``head`` it is.
 
     Raises:
         StartError: it cannot be loaded, has no such head in transformers, or cannot be trained packed.
     """
     compute, stored = pick_dtype(config, device), frozen_dtype(config, device)
     lm = _read(source, config, stored, padding).to(device=device)
+    setattr(lm.config, ENTRY, head.entry())
     model = _packed(lm, name=config.hf_checkpoint)
     if config.lora_rank:
         add_adapter(

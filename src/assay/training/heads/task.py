@@ -108,7 +108,7 @@ def load_task(config: HeadConfig) -> tuple[HeadTask, MakePolicy]:
     from .policy import load_head
 
     task = HeadTask(train, held, center=config.center, left_out=taken.left_out)
-    return task, partial(load_head, source=source.path, padding=padding)
+    return task, partial(load_head, source=source.path, padding=padding, head=config.head)
 
 
 def _taken(config: HeadConfig, source: str, encoder: TextEncoder) -> Taken:
