@@ -125,8 +125,9 @@ class CloudScorer:
         return cloud_judge(self.model, self.critic, self.language).identity
 
     async def start(self) -> RunFacts:
-        """Start both engines."""
-        await asyncio.gather(self.engine.start(), self.writer.start())
+        """Start both engines, one after the other: transformers cannot load two models at the same time."""
+        await self.engine.start()
+        await self.writer.start()
         head, critic = self.engine.info, self.writer.info
         return RunFacts(
             model=f"{head.model} on {critic.model}",
