@@ -135,3 +135,12 @@ def test_wrong_inputs_are_refused(folder: Path) -> None:
     (folder / "bare.jsonl").write_text('{"prompt": "q", "candidates": ["a", "b"]}\n')
     with pytest.raises(InputError, match="gold"):
         build_rft(RftFlags(engine="fake", items=("bare.jsonl",)))
+
+
+def test_votes_that_another_folder_holds_are_not_asked_again(folder: Path) -> None:
+    run("first", general=None, ratio=0.0)
+    nobody = {**ENGINE, "replies": ["never said"]}
+    run("second", general=None, ratio=0.0, recorded=Path("first"), engine_options=nobody)
+    assert (folder / "second/sft.jsonl").read_bytes() == (folder / "first/sft.jsonl").read_bytes()
+    with pytest.raises(InputError, match="holds no samples of assay rft"):
+        run("third", recorded=folder)

@@ -73,7 +73,7 @@ def flags(folder: Path, **more: Any) -> SpctFlags:
 def test_all_stages_once_and_then_none(commands: Commands, tmp_path: Path) -> None:
     run_spct(flags(tmp_path))
     assert commands.verbs() == [
-        *["data"] * 6, "data", "sft", "data", "rft", "sft", "train", "judge", "rm", *["judge"] * 8, *["judge"] * 4,
+        *["data"] * 7, "sft", "data", "rft", "rft", "sft", "train", "judge", "rm", *["judge"] * 8, *["judge"] * 4,
     ]  # fmt: skip
     mark = read_mark(tmp_path / "run/rl")
     assert mark is not None
@@ -234,7 +234,7 @@ def killed_within(recipe: Path, run: Path, stage: str, command: str) -> None:
 @pytest.mark.timeout(900)
 def test_a_whole_run_that_is_killed_in_every_training_ends_with_a_report(tmp_path: Path) -> None:
     recipe, run = small(tmp_path), tmp_path / "run"
-    for stage, command in (("items", "held"), ("cold", "sft"), ("rft", "rft"), ("rl", "train"), ("meta", "rm")):
+    for stage, command in (("items", "held"), ("cold", "sft"), ("samples", "rft"), ("rl", "train"), ("meta", "rm")):
         killed_within(recipe, run, stage, command)
     last = assay(recipe, run)
     told = last.communicate()[0]

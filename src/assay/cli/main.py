@@ -2,7 +2,7 @@
 
 Exit codes: 0 done (failed judgments are results, not errors) · 1 done, but some input was skipped, each named ·
 2 wrong input or usage · 3 something could not be started · 4 a result could not be written ·
-5 a training run must not go on · 130 stopped by Ctrl-C.
+5 a training run must not go on · 75 the time of this call is over, the same command goes on · 130 stopped by Ctrl-C.
 """
 
 from __future__ import annotations

@@ -28,6 +28,9 @@ class RftFlags(AskingFlags, RftPlan):
     """Ask nobody: write only the prompts for RL (rl.jsonl), for assay train --rm-type grm-outcome."""
     easy_from: Path | None = None
     """Folder of an earlier assay rft whose samples say which items are too easy for RL; the own one unless said."""
+    recorded: Path | None = None
+    """Folder of an earlier assay rft with this judge, model and seed: its votes are taken over, and only what it lacks
+    is asked."""
     format: Literal["jsonl", "parquet"] = "jsonl"
     """Of the rows: sft.jsonl or sft.parquet."""
     general: str | None = None

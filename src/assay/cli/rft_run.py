@@ -25,7 +25,18 @@ from assay.scoring.job import Job, JobResult, run_job
 from assay.spct.general import General, load_general
 from assay.spct.plan import SOURCE, RftPlan
 from assay.spct.prompts import Said
-from assay.spct.run import PROMPTS, REPORT_JSON, REPORT_MD, Settings, Stage, build, jobs, write_prompts, write_rows
+from assay.spct.run import (
+    PROMPTS,
+    REPORT_JSON,
+    REPORT_MD,
+    Settings,
+    Stage,
+    build,
+    jobs,
+    take_over,
+    write_prompts,
+    write_rows,
+)
 from assay.spct.work import Sorted, sort_items
 
 from .asking import AskingFlags
@@ -51,6 +62,8 @@ def build_rft(flags: RftFlags) -> None:
     if flags.prompts_only:
         _prompts(flags, asking, found, how)
         return
+    if flags.recorded is not None:
+        take_over(found, how, flags.recorded)
     stopped = _sample(flags, asking, found, general, how)
     rows, report = build(found, general, how)
     print_report(console, report)

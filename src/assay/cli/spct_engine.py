@@ -10,6 +10,7 @@ import asyncio
 import json
 import time
 from pathlib import Path
+from typing import Any
 
 from assay.core.errors import GenerationError, StartError
 from assay.engines.catalog import engine_config
@@ -67,7 +68,10 @@ class Answers:
             self._loaded = None  # The run loads its own, many times.
             return ("--rollout-engine", "sglang", "--rollout-attach", port)
         version = await self._load(self._engine, model)
-        wire = {"weight_version": version, "supports_seed": False, "max_concurrency": self._recipe.concurrency}
+        # SGLang would take what is not said from the model's own generation_config.json.
+        said = {"min_p": 0.0, "repetition_penalty": 1.0}
+        wire: dict[str, Any] = {"weight_version": version, "supports_seed": False, "extra_body": said}
+        wire["max_concurrency"] = self._recipe.concurrency
         return (
             *("--engine", "openai", "--url", f"{self._engine.url}/v1", "--model", SERVED),
             *("--engine-options", json.dumps(wire), "--concurrency", str(self._recipe.concurrency)),

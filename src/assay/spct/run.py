@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from assay.core.errors import InputError
+from assay.core.files import write_whole
 from assay.core.types import Item
 from assay.data import ResultRow, read_results, write_jsonl
 from assay.judges.base import Judge
@@ -72,6 +74,22 @@ def jobs(found: Sorted, general: General | None, how: Settings) -> Iterator[tupl
         asked = tuple(row.item for row in drawn if row.completion is None)
         if asked:
             yield "general", _job(how, how.answers, Answerer(), asked, None)
+
+
+def take_over(found: Sorted, how: Settings, recorded: Path) -> None:
+    """Begin with the votes that another folder holds; what is here already stays.
+
+    Raises:
+        InputError: it holds none. OutputError: they cannot be written.
+    """
+    stages: tuple[Stage, ...] = ("samples", "hinted") if how.plan.hint else ("samples",)
+    files = [how.file(work, stage) for work in found.works for stage in stages]
+    there = [(path, recorded / path.name) for path in files if (recorded / path.name).exists()]
+    if not there:
+        raise InputError(f"--recorded {str(recorded)!r} holds no samples of assay rft")
+    for path, source in there:
+        if not path.exists():
+            write_whole(path, source.read_bytes())
 
 
 def build(found: Sorted, general: General | None, how: Settings) -> tuple[list[dict[str, Any]], RftReport]:

@@ -197,7 +197,7 @@ class Replies:
         ids = self.ids(self.render(body["messages"], kwargs))
         thinks = bool(self.args.reasoning_parser) and kwargs.get("enable_thinking", True)
         params = {
-            "max_new_tokens": body.get("max_completion_tokens"),
+            "max_new_tokens": body.get("max_completion_tokens") or body.get("max_tokens"),
             "temperature": body.get("temperature"),
             "sampling_seed": body.get("seed"),
             # Constrained decoding does not apply while the model thinks; nothing says so.

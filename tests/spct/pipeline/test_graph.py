@@ -47,7 +47,7 @@ def test_every_stage_stands_behind_what_it_needs() -> None:
             ]
             assert {part.stage for part in parts} - {HERE} <= set(stage.needs), stage.name
     assert seen == {
-        *("items", "cold", "general", "rft", "sft", "rl", "trajectories", "meta"),
+        *("items", "cold", "general", "samples", "rft", "sft", "rl", "trajectories", "meta"),
         *("evaluate-base", "evaluate-cold", "evaluate-rft", "evaluate-rl", "evaluate-meta"),
     }
 
@@ -99,6 +99,7 @@ def test_a_setting_changes_its_stage_and_all_that_need_it() -> None:
     after_rl = {"rl", "trajectories", "meta", "evaluate-rl", "evaluate-meta"}
     assert changed(recipe(), recipe(rl={"lr": 1e-6})) == after_rl
     hint = {"rft", "sft", "evaluate-rft", *after_rl}
+    assert changed(recipe(), recipe(rft={"ratio": 0.5, "n": 4})) == {"samples", *hint}
     assert changed(recipe(), recipe(rft={"ratio": 0.5, "hint": False})) == hint
     assert changed(recipe(), recipe(base="other")) >= {"cold", "general", "evaluate-base"}
     assert "items" not in changed(recipe(), recipe(base="other"))
@@ -154,7 +155,10 @@ def ablated() -> dict[str, Variant]:
 def test_an_ablation_lies_where_an_equal_stage_lies_already() -> None:
     found = ablated()
     hint = found["no-hint"]
-    assert [one.stage.name for one in hint.placed] == ["items", "cold", "general", "rft", "sft", "evaluate-rft"]
+    assert [one.stage.name for one in hint.placed] == [
+        *("items", "cold", "general", "samples", "rft", "sft", "evaluate-rft"),
+    ]
+    assert hint.folder("samples") == RUN / "samples", "nothing is asked again"
     assert hint.folder("cold") == RUN / "cold"
     assert hint.folder("rft") == RUN / "ablations/no-hint/rft"
     assert found["no-hint-rl"].folder("sft") == RUN / "ablations/no-hint/sft", "shared with another ablation"

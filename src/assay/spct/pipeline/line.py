@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from assay.core.types import Json
@@ -20,8 +21,8 @@ GREEDY, VOTES = "greedy.parquet", "votes.parquet"
 RUN, MODEL = "run", "run/model"
 POOLS = ("items", "held", "cold", "general", "meta")
 """Each pool's place among the seeds."""
-ITEMS, GENERAL, COLD, RFT, SFT_STAGE, RL_STAGE, TRAJECTORIES, META_STAGE, WEIGHED = (
-    *("items", "general", "cold", "rft", "sft", "rl", "trajectories", "meta", "evaluate-meta"),
+ITEMS, GENERAL, COLD, SAMPLES, RFT, SFT_STAGE, RL_STAGE, TRAJECTORIES, META_STAGE, WEIGHED = (
+    *("items", "general", "cold", "samples", "rft", "sft", "rl", "trajectories", "meta", "evaluate-meta"),
 )
 HELD, PROMPTS, FOR_META = (
     At(ITEMS, "held.jsonl"),
@@ -50,7 +51,14 @@ def stages(
     found = [_items(recipe), _cold(recipe, digests or {})]
     if recipe.rft.ratio:
         found.append(_general(recipe))
-    found += [_rft(recipe), _sft(recipe), _rl(recipe, skip_sft=skip_sft), _trajectories(recipe), _meta(recipe)]
+    found += [
+        _samples(recipe),
+        _rft(recipe),
+        _sft(recipe),
+        _rl(recipe, skip_sft=skip_sft),
+        _trajectories(recipe),
+        _meta(recipe),
+    ]
     found += [_votes(recipe, model) for model in MODELS]
     return (*found, _weighed(recipe))
 
@@ -130,29 +138,46 @@ def _general(recipe: SpctRecipe) -> Stage:
     )
 
 
+def _samples(recipe: SpctRecipe) -> Stage:
+    """All that is asked, so that other ways to keep it ask nothing again."""
+    plan = recipe.rft
+    asked = {name: value for name, value in plan if name in ("hint_strength", "keep_easy") and value}
+    words = [*_rft_words(recipe), "--n", str(plan.n), *(word for one in asked.items() for word in _flag(*one))]
+    own = ("rft.n", "rft.hint_strength", "rft.keep_easy", "rft.sampling")
+    return Stage(
+        name=SAMPLES,
+        about="rejection sampling: the cold model's samples, without a hint and with one",
+        needs=(ITEMS, COLD),
+        commands=(replace(_sampled(words), skips=True),),
+        settings=_settings(recipe, "judge", "principles", "leave_out", "seed", *own),
+    )
+
+
 def _rft(recipe: SpctRecipe) -> Stage:
     plan = recipe.rft
-    words: list[Word] = [
-        "rft",
-        *(At(ITEMS, f"train-{name}.jsonl") for name in recipe.trained_on),
-        "-o",
-        At(HERE, "out"),
-    ]
-    words += [*_judge(recipe), "--sampling", _json(recipe.rft.sampling)]
+    words = [*_rft_words(recipe), "--recorded", At(SAMPLES, "out")]
     for name, value in plan:
         if name in RftPlan.model_fields and value != RftPlan.model_fields[name].default and name != "seed":
             words += _flag(name, value)
-    words += ["--seed", str(recipe.seed)]
     if plan.ratio:
         words += ["--general", At(GENERAL, "general.jsonl")]
-    command = Command(name="rft", words=tuple(words), makes="out/sft.jsonl", asks="samples", model=At(COLD, MODEL))
     return Stage(
         name=RFT,
-        about="rejection sampling: the cold model's right samples, hinted ones, general rows",
-        needs=(ITEMS, COLD, GENERAL) if plan.ratio else (ITEMS, COLD),
-        commands=(command,),
+        about="rejection: the rows that are kept, and general ones",
+        needs=(ITEMS, COLD, SAMPLES, GENERAL) if plan.ratio else (ITEMS, COLD, SAMPLES),
+        commands=(_sampled(words),),
         settings=_settings(recipe, "judge", "principles", "leave_out", "seed", "rft"),
     )
+
+
+def _rft_words(recipe: SpctRecipe) -> tuple[Word, ...]:
+    items = (At(ITEMS, f"train-{name}.jsonl") for name in recipe.trained_on)
+    asked = (*_judge(recipe), "--sampling", _json(recipe.rft.sampling), "--seed", str(recipe.seed))
+    return ("rft", *items, "-o", At(HERE, "out"), *asked)
+
+
+def _sampled(words: Iterable[Word]) -> Command:
+    return Command(name="rft", words=tuple(words), makes="out/sft.jsonl", asks="samples", model=At(COLD, MODEL))
 
 
 def _sft(recipe: SpctRecipe) -> Stage:
@@ -197,12 +222,12 @@ def _trajectories(recipe: SpctRecipe) -> Stage:
 
 
 def _meta(recipe: SpctRecipe) -> Stage:
-    data = Joined((At(RFT, "out/samples.parquet"), At(TRAJECTORIES, VOTES)))
+    data = Joined((At(SAMPLES, "out/samples.parquet"), At(TRAJECTORIES, VOTES)))
     flags = {**META, **recipe.meta.rm, "kind": "meta", "data": data, "hf_checkpoint": At(SFT_STAGE, MODEL)}
     return Stage(
         name=META_STAGE,
         about="meta RM: is a judgment right?",
-        needs=(RFT, SFT_STAGE, TRAJECTORIES),
+        needs=(SAMPLES, SFT_STAGE, TRAJECTORIES),
         commands=(_fit("rm", flags),),
         settings=_settings(recipe, "meta.rm"),
         minutes=recipe.meta.rm.get("minutes"),

@@ -19,6 +19,7 @@ class ServerArgs:
         add("--dist-init-addr", "--nccl-init-addr", dest="dist_init_addr", default=None)
         add("--base-gpu-id", type=int, default=0)
         add("--mem-fraction-static", type=float, default=None)
+        add("--served-model-name", default=None)
         add("--dtype", default="auto")
         add("--context-length", type=int, default=None)
         add("--max-running-requests", type=int, default=None)

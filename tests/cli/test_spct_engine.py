@@ -1,0 +1,97 @@
+"""Who answers for the stages: one server for a whole call, with each stage's weights, over the double of SGLang."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.engines.sglang import conftest as double
+
+from assay.cli.spct_engine import SERVED, Answers
+from assay.core.deadline import Deadline
+from assay.core.errors import InputError
+from assay.core.types import Completion
+from assay.engines.catalog import build_engine, engine_config
+from assay.engines.model_files import weight_version
+from assay.engines.sglang.config import SGLangConfig
+from assay.engines.sglang.engine import SGLangEngine
+from assay.spct.pipeline.recipe import EngineRecipe
+
+
+def recipe(bench: double.Bench, **more: Any) -> EngineRecipe:
+    env = {"PYTHONPATH": str(double.HERE / "standin"), "DOUBLE_DIR": str(bench.folder)}
+    options = {"python": sys.executable, "env": env, "stop_s": 2, "start_timeout_s": 60} | more
+    return EngineRecipe(kind="sglang", options=options, concurrency=8)
+
+
+def value(words: Sequence[str], flag: str) -> str:
+    return words[words.index(flag) + 1]
+
+
+async def answer(words: Sequence[str]) -> Completion:
+    """What a command with these words would get."""
+    options = {"base_url": value(words, "--url"), "model": value(words, "--model")}
+    engine = build_engine(engine_config("openai", {**options, **json.loads(value(words, "--engine-options"))}))
+    await engine.start()
+    try:
+        return (await engine.generate(double.chat(), Deadline.after(20)))[0]
+    finally:
+        await engine.close()
+
+
+def test_each_stage_finds_its_weights_on_the_one_server(tmp_path: Path) -> None:
+    bench = double.Bench(tmp_path)
+    other = double.write_model(tmp_path / "other", marker=3)
+
+    async def main() -> None:
+        answers = Answers(recipe(bench), str(bench.model), tmp_path / "server.log")
+        answers.begin()
+        try:
+            assert await answers.words("no", "") == ()
+            base = await answers.words("samples", str(bench.model))
+            assert value(base, "--model") == SERVED
+            first = await answer(base)
+            assert first.weight_version == weight_version(bench.model)
+            assert not bench.calls("/update_weights_from_disk"), "it was started with these"
+            tuned = await answers.words("samples", str(other))
+            assert value(tuned, "--url") == value(base, "--url")
+            second = await answer(tuned)
+            assert (second.weight_version, second.text == first.text) == (weight_version(other), False)
+
+            rolls = await answers.words("rolls", str(other))
+            guest = SGLangEngine(
+                SGLangConfig(model=str(bench.model), attach=int(value(rolls, "--rollout-attach"))), bench.cards
+            )
+            await guest.start()
+            await guest.update_weights(str(bench.model), "trained")
+            await guest.close()
+            again = await answer(await answers.words("samples", str(other)))
+            assert again.text == second.text, "loaded again, for the run before left its own"
+        finally:
+            await answers.close()
+
+    asyncio.run(main())
+    assert len(bench.calls("/update_weights_from_disk")) == 3
+
+
+def test_an_engine_of_each_command_is_given_the_model_as_it_is() -> None:
+    async def words(asks: Any, **more: Any) -> tuple[str, ...]:
+        return await Answers(EngineRecipe(**more), "base", Path("log")).words(asks, "folder")
+
+    own = asyncio.run(words("samples", options={"threads": 1}))
+    assert own == (
+        *("--engine", "embedded", "--model", "folder", "--adapter", "none"),
+        *("--engine-options", '{"threads": 1}', "--concurrency", "32"),
+    )
+    assert asyncio.run(words("rolls", options={"threads": 1})) == ("--rollout-engine-options", '{"threads": 1}')
+    assert asyncio.run(words("rolls", kind="fake", options={"replies": ["x"]})) == ()
+
+
+def test_wrong_options_are_refused_before_anything_runs() -> None:
+    with pytest.raises(InputError, match="mem_fraction_static"):
+        Answers(EngineRecipe(kind="sglang", options={"mem_fraction_static": 2}), "base", Path("log"))
