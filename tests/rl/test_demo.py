@@ -16,6 +16,7 @@ from assay.rl.demo import (
     TRAIN_FILE,
     DemoTraining,
     accuracies,
+    judged_by,
     settings,
     warm_pairs,
     warm_policy,
@@ -79,3 +80,18 @@ def test_it_learns_and_with_shuffled_rewards_it_does_not(tmp_path: Path, seed: i
     without = run(control, config, **shuffled, max_dead_steps=0)
     assert without[0] == found[0], "both begin with the same policy"
     assert without[-1][1] <= without[0][1]
+
+
+def test_the_judge_model_rewards_fewer_answers_and_sees_one_question(tmp_path: Path) -> None:
+    rule, model = judged_by("math", steps=7), judged_by("verifier", steps=7, choices=True)
+    assert (rule.judge, rule.steps, rule.prompts) == ("math", 7, DemoTraining().prompts)
+    assert (model.judge, model.steps, model.evaluations) == ("verifier", 7, 1)
+    assert model.prompts * model.samples < rule.prompts * rule.samples
+    flags = settings(tmp_path, model, genrm_url="http://localhost:1/genrm")
+    assert (flags.rm_type, dict(flags.judge_options)) == ("dapo-genrm", {"choices": True})
+    assert settings(tmp_path, rule).rm_type == "math"
+    write_task(tmp_path)
+    for name in (TRAIN_FILE, HELD_FILE):
+        assert {json.dumps(row["metadata"]) for row in read(tmp_path / name)} == {
+            json.dumps({"question": sorting.TASK})
+        }

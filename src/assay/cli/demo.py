@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -18,5 +19,8 @@ class DemoFlags(Config):
     """Judge only the first so many questions."""
     steps: int = Field(default=60, ge=0)
     """Training steps of the small policy; 0 leaves training out."""
+    judge: Literal["math", "verifier"] | None = None
+    """Who rewards the answers of training: the rule, or the judge model; unless said the model where the package has an
+    adapter that makes it a verifier, else the rule."""
     seed: int = Field(default=0, ge=0)
     """Another seed trains another policy."""

@@ -18,12 +18,14 @@ from assay.core import log
 from assay.core.types import Item
 from assay.data import ResultRow, read_results
 from assay.data.demo import load_demo
+from assay.engines.embedded.adapter_card import JudgeForm
+from assay.engines.embedded.shipped import card_of, judging_adapter
 from assay.judges import Judge, build_judge
 from assay.report.html import write_report
 from assay.report.summary import summarise
 from assay.report.tables import print_summary
 from assay.report.training_story import TrainingStory
-from assay.rl.demo import DemoTraining
+from assay.rl.demo import judged_by
 from assay.scoring.job import Job, JobResult, Progress, run_job
 from assay.scoring.remote import RemoteScorer
 
@@ -45,12 +47,15 @@ def run_demo(flags: DemoFlags) -> None:
     items = load_demo()[:limit]
     answers = sum(item.n for item in items)
     console.print(f"[bold]Assay[/]: {len(items)} questions with {answers} answers, two judges, one service")
-    judges = (build_judge("math"), build_judge("verifier", choices=True))
+    form = _form()
+    # A label that stands behind a line of thought cannot be read at the first token.
+    choices = form is None or form.target == "verdict"
+    judges = (build_judge("math"), build_judge("verifier", choices=choices))
     rows: list[ResultRow] = []
-    with _service(out) as url:
+    with _service(out, choices=choices) as url:
         for judge in judges:
             rows += _judge(url, judge, items, out / f"{judge.name}.parquet")
-        trained = _train(url, flags) if flags.steps else None
+        trained = _train(url, flags, adapted=form is not None, choices=choices) if flags.steps else None
     report = out / "report.html"
     write_report(report, rows, title="Assay demo", items=items, training=trained)
     console.print(f"service stopped; all in {time.perf_counter() - begin:.0f} s", highlight=False, soft_wrap=True)
@@ -72,17 +77,26 @@ async def _through(url: str, job: Job, progress: Progress, result: JobResult) ->
     await run_job(job, RemoteScorer(GenRMClient(url)), progress, result)
 
 
-def _train(url: str, flags: DemoFlags) -> TrainingStory:
+def _form() -> JudgeForm | None:
+    """The verifier as the adapter of the package was trained to be it; None where there is no such adapter."""
+    card = card_of(judging_adapter(None, None, ["verifier"]))
+    return None if card is None else card.judges["verifier"]
+
+
+def _train(url: str, flags: DemoFlags, *, adapted: bool, choices: bool) -> TrainingStory:
     # The trainer is imported when its turn has come: judging does not wait for it.
     from .demo_training import train_demo
 
-    config = DemoTraining(seed=flags.seed, steps=flags.steps)
+    judge = flags.judge or ("verifier" if adapted else "math")
+    if judge == "verifier" and not adapted:
+        console.print("[yellow]note[/]: without an adapter the bundled model judges near chance: little is learned")
+    config = judged_by(judge, choices=choices, seed=flags.seed, steps=flags.steps)
     return train_demo(console, url, flags.out / TRAINING, config)
 
 
 @contextmanager
-def _service(out: Path) -> Generator[str]:
-    flags = ["--choices", "--record", str(out / "recorder")]
+def _service(out: Path, *, choices: bool) -> Generator[str]:
+    flags = [*(["--choices"] if choices else []), "--record", str(out / "recorder")]
     status = console.status("service: starting (the first time, the model is converted: half a minute)")
     status.start()
     try:

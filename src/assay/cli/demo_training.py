@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 from rich.console import Console
@@ -15,16 +16,17 @@ from assay.report.training_page import write_training_page
 from assay.report.training_story import TrainingStory
 from assay.report.training_table import training_table
 from assay.report.words import number, percent
-from assay.rl.demo import DemoTraining, accuracies, settings, warm_policy, write_task
+from assay.rl.demo import DemoJudge, DemoTraining, accuracies, settings, warm_policy, write_task
 from assay.rl.run import RunResult, train
 
 from .training_progress import training_progress
 
 LEAD = (
     "A policy of a third of a million weights that puts four digits in order. It was warmed up on answers that are "
-    "wrong three times out of four, then trained with GRPO; each answer was judged by math at the service above. No "
+    "wrong three times out of four, then trained with GRPO; each answer was judged by {judge} at the service above. No "
     "arrangement of the digits that it is asked about here was ever trained on."
 )
+JUDGES: Mapping[DemoJudge, str] = {"math": "the rule math", "verifier": "the judge model (verifier)"}
 
 
 def train_demo(console: Console, url: str, folder: Path, config: DemoTraining) -> TrainingStory:
@@ -36,7 +38,8 @@ def train_demo(console: Console, url: str, folder: Path, config: DemoTraining) -
     trained, held = (len(sorting.questions(held=side)) for side in (False, True))
     console.print(
         f"[bold]training[/]: put {sorting.LENGTH} digits in order; {number(trained)} questions, {held} more held out; "
-        f"{number(config.steps)} steps of {config.prompts} x {config.samples} answers, judged by math at the service",
+        f"{number(config.steps)} steps of {config.prompts} x {config.samples} answers, judged by "
+        f"{JUDGES[config.judge]} at the service",
         highlight=False,
         soft_wrap=True,
     )
@@ -55,7 +58,9 @@ def train_demo(console: Console, url: str, folder: Path, config: DemoTraining) -
         highlight=False,
         soft_wrap=True,
     )
-    return TrainingStory(run=run, lead=LEAD, right=right, page=str(page.relative_to(folder.parent)))
+    return TrainingStory(
+        run=run, lead=LEAD.format(judge=JUDGES[config.judge]), right=right, page=str(page.relative_to(folder.parent))
+    )
 
 
 def _clear(folder: Path) -> None:

@@ -11,7 +11,7 @@ import json
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import pyarrow.parquet as pq
 from pydantic import Field
@@ -26,11 +26,22 @@ from .evaluation import eval_path
 
 HELD_OUT = "held-out"
 """The name of the evaluation set."""
+_RECORDED = 10
+"""Steps whose answers are kept."""
 POLICY, TRAIN_FILE, HELD_FILE = "policy", "train.jsonl", "held-out.jsonl"
 
 
+DemoJudge: TypeAlias = Literal["math", "verifier"]
+"""Who rewards the answers: the rule, or the judge model."""
+
+
 class DemoTraining(Config):
-    """How the demo trains. The defaults are what ``assay demo`` shows."""
+    """How the demo trains. The defaults are what ``assay demo`` shows with the rule as the judge; see ``judged_by``."""
+
+    judge: DemoJudge = "math"
+    """Who rewards the answers."""
+    choices: bool = False
+    """The verifier reads the probabilities of its labels: one forward pass a judgment."""
 
     seed: int = Field(default=0, ge=0)
     """Of the untrained weights, of the warm start and of the rollouts."""
@@ -55,10 +66,23 @@ class DemoTraining(Config):
         return max(1, self.steps // self.evaluations)
 
 
+def judged_by(judge: DemoJudge, *, choices: bool = False, **said: Any) -> DemoTraining:
+    """The settings for a judge. A model takes as long for one judgment as the rule for hundreds, so with the verifier a
+    step has fewer answers, and the held-out questions are answered only before and after.
+    """
+    if judge == "math":
+        return DemoTraining(**said)
+    fewer: dict[str, Any] = {"prompts": 8, "samples": 8, "evaluations": 1}
+    return DemoTraining(judge=judge, choices=choices, **fewer | said)
+
+
 def write_task(folder: Path) -> None:
     """Write prompts and labels of both sides of the split as JSONL. Raises OutputError."""
     for name, held in ((TRAIN_FILE, False), (HELD_FILE, True)):
-        rows = ({"prompt": sorting.prompt(q), "label": sorting.answer(q)} for q in sorting.questions(held=held))
+        rows = (
+            {"prompt": sorting.prompt(q), "label": sorting.answer(q), "metadata": {"question": sorting.TASK}}
+            for q in sorting.questions(held=held)
+        )
         write_whole(folder / name, "".join(json.dumps(row) + "\n" for row in rows), what="the demo's task")
 
 
@@ -106,7 +130,7 @@ def settings(folder: Path, config: DemoTraining, *, genrm_url: str | None = None
         "n_samples_per_prompt": config.samples,
         "rollout_max_response_len": sorting.LENGTH + 2,
         "rollout_seed": config.seed,
-        "rm_type": "math",
+        **_reward(config),
         "genrm_url": genrm_url,
         "lr": config.lr,
         "lr_decay_style": "linear",
@@ -114,10 +138,16 @@ def settings(folder: Path, config: DemoTraining, *, genrm_url: str | None = None
         # Products this small gain nothing from a second thread, and the judge service wants a core too.
         "rollout_engine_options": {"threads": 1},
         "tracker": "none",
-        "record_interval": config.interval,
+        "record_interval": max(1, config.steps // _RECORDED),
         "run_dir": folder / "run",
     }
     return TrainConfig(**(flags | more))
+
+
+def _reward(config: DemoTraining) -> dict[str, Any]:
+    if config.judge == "math":
+        return {"rm_type": "math"}
+    return {"rm_type": "dapo-genrm", "judge_options": {"choices": config.choices}}
 
 
 def accuracies(run: Path) -> list[tuple[int, float]]:

@@ -16,6 +16,8 @@ DIGITS = "123456789"
 LENGTH = 4
 SIGN = ">"
 """Ends a prompt."""
+TASK = f"Put the {LENGTH} digits in ascending order, the smallest first."
+"""The question as a judge sees it: the same for all, so that equal answers to equal gold are one judgment."""
 CHARACTERS = DIGITS + SIGN
 """All that questions and answers are written with."""
 
