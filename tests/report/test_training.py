@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,6 @@ from assay.report.training import (
     Change,
     answers,
     eval_changes,
-    examples,
     failures,
     read_training,
     reward_change,
@@ -19,6 +20,7 @@ from assay.report.training import (
     tokens_per_second,
 )
 from assay.report.training_monitor import alarm_lines
+from assay.report.training_page import training_page
 from assay.report.training_table import print_training
 from assay.report.training_words import phases_line, step_line
 from assay.tracking.lines import MetricLines
@@ -55,7 +57,7 @@ def test_failures_and_time_add_up(tmp_path: Path) -> None:
 
 
 def test_examples_are_the_best_the_worst_and_the_failed(tmp_path: Path) -> None:
-    found = examples(read_training(write_run(tmp_path / "run")))
+    found = read_training(write_run(tmp_path / "run")).samples.examples
     assert found is not None
     assert found.step == 19
     assert [row["reward"] for row in found.best] == [1.0]
@@ -67,7 +69,7 @@ def test_a_short_run_and_one_without_samples(tmp_path: Path) -> None:
     MetricLines(tmp_path).write(0, {"reward/mean": 0.5})
     run = read_training(tmp_path)
     assert reward_change(run) == Change(name="reward", first=0.5, last=0.5)
-    assert examples(run) is None
+    assert run.samples.examples is None
     assert eval_changes(run) == []
     assert failures(run) == seconds_by_phase(run) == {}
 
@@ -75,13 +77,54 @@ def test_a_short_run_and_one_without_samples(tmp_path: Path) -> None:
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"metrics\.jsonl"):
         read_training(tmp_path)
-    write_run(tmp_path / "run")
-    (tmp_path / "run" / "samples" / "step-000019.parquet").write_bytes(b"PAR1")
-    with pytest.raises(InputError, match="step-000019"):
-        examples(read_training(tmp_path / "run"))
-    (tmp_path / "run" / "config.json").write_text("{")
-    with pytest.raises(InputError, match=r"config\.json"):
-        read_training(tmp_path / "run")
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    with pytest.raises(InputError, match=r"neither a metrics\.jsonl nor its config\.json"):
+        read_training(tmp_path)
+    (tmp_path / "config.json").write_text("{")
+    with pytest.raises(InputError, match=r"config\.json: no JSON: .* nothing of this run can be shown"):
+        read_training(tmp_path)
+
+
+def test_what_is_damaged_hides_nothing_else(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run")
+    samples = folder / "samples"
+    whole = (samples / "step-000019.parquet").read_bytes()
+    (samples / "step-000020.parquet").write_bytes(whole[:100])
+    (samples / "step-000018.parquet").write_bytes(whole[:-1])
+    (samples / "step-000017.parquet").write_bytes(whole)
+    (folder / "config.json").write_text("[1]")
+    lines = (folder / "metrics.jsonl").read_bytes().splitlines(keepends=True)
+    lines[4], lines[6] = b"\x00\x00\n", b"{}\n"
+    (folder / "metrics.jsonl").write_bytes(b"".join(lines))
+    run = read_training(folder)
+    assert run.samples.examples is not None
+    assert run.samples.examples.step == 19
+    assert (run.steps, len(run.lines)) == (20, 19), "a baseline and 20 steps, less two"
+    assert [(one.path.name, one.why.partition(":")[0]) for one in run.damaged[:3]] == [
+        ("config.json", "no settings, which are a JSON object"),
+        ("metrics.jsonl", "line 5 is no JSON"),
+        ("metrics.jsonl", "line 7 has no step"),
+    ]
+    assert [one.path.name for one in run.damaged[3:]] == ["step-000018.parquet", "step-000020.parquet"]
+    page = training_page(run)
+    assert page.count('<p class="note">Damaged: ') == 5
+    assert "Answers of step 20" in page
+
+
+def test_a_run_before_its_first_step(tmp_path: Path) -> None:
+    told = {"run_dir": "runs/x", "lr": 1e-6, "api_key": "hush", "load": None}
+    (tmp_path / "config.json").write_text(json.dumps(told))
+    run = read_training(tmp_path)
+    console = Console(width=120, record=True, file=io.StringIO())
+    print_training(console, run)
+    text = console.export_text()
+    for line in ("no step is made yet", "  lr 1e-06\n", "  run_dir runs/x\n", "  api_key (not shown)\n"):
+        assert line in text
+    assert "load" not in text
+    page = training_page(run)
+    assert "No step is made yet." in page
+    assert '<details class="failure" open><summary>Settings' in page
+    assert "hush" not in page + text
 
 
 def test_a_step_is_a_line() -> None:

@@ -1,27 +1,28 @@
 """A training run as its files tell it (``metrics.jsonl``, ``config.json``, samples), and the figures it comes to.
 
-Everything that shows a run (the closing table, the page, the picture) is made from this. Owns: reading the folder, and
-which figures stand for the run. Does not own: how they are shown (``training_table``, ``training_page``).
+Everything that shows a run (the closing table, the page, the picture) is made from this. What can be read is shown,
+whatever is damaged beside it, and what is damaged is named. Owns: reading the folder, and which figures stand for the
+run. Does not own: how they are shown (``training_table``, ``training_page``).
 """
 
 from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
-
-import pyarrow as pa
-import pyarrow.parquet as pq
+from typing import Any, cast
 
 from assay.core.errors import InputError
-from assay.rl.record import FOLDER, sample_files
-from assay.tracking.lines import NAME, read_lines
+from assay.tracking.lines import NAME, readable_lines
+
+from .training_samples import Damaged, Samples, read_samples
 
 CONFIG = "config.json"
+RUN_DIR = "run_dir"
+"""A setting that every run has, and that no other ``config.json`` has (that of a model)."""
 FEW = 5
 """Steps at the start and at the end that first and last figures are averaged over."""
 PHASES = ("generate", "judge", "train", "sync", "moves", "save", "eval", "monitor")
@@ -42,19 +43,28 @@ SHARES = ("train/accuracy", "eval/held_out/accuracy")
 Points = list[tuple[int, float]]
 """(steps made, value); the baseline is at 0."""
 
-_SHOWN = (
-    "step", "group", "index", "prompt", "label", "response", "status", "reward", "judge", "judge_text", "failed_at",
-    "failure_kind", "failure_detail", "advantage", "left_out",
-)  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRun:
-    """What the files of a run hold. ``lines`` are in the order of steps; the baseline has step -1."""
+    """What the files of a run hold. ``lines`` are in the order of steps; the baseline has step -1.
+
+    ``broken``: what of settings and metrics cannot be read.
+    """
 
     folder: Path
     lines: tuple[Mapping[str, Any], ...]
     config: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    broken: tuple[Damaged, ...] = ()
+
+    @cached_property
+    def samples(self) -> Samples:
+        """Answers worth a look."""
+        return read_samples(self.folder)
+
+    @property
+    def damaged(self) -> tuple[Damaged, ...]:
+        """All that cannot be read."""
+        return self.broken + self.samples.damaged
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -86,22 +96,36 @@ class Change:
 
 
 def read_training(folder: str | Path) -> TrainingRun:
-    """The run in a folder.
+    """The run in a folder, also one that has not made a step yet.
 
     Raises:
-        InputError: it is no folder of a run, or a file in it is broken.
+        InputError: it is no folder of a run, or nothing of it can be read.
     """
     run = Path(folder)
+    config, broken = _config(run / CONFIG)
     if not (run / NAME).is_file():
-        raise InputError(f"{str(run)!r} is no folder of a training run: it has no {NAME}")
-    config: Any = {}
-    if (run / CONFIG).is_file():
-        try:
-            config = json.loads((run / CONFIG).read_text())
-        except ValueError as error:
-            raise InputError(f"{str(run / CONFIG)!r} is no JSON: {error}") from error
-    lines = sorted(read_lines(run / NAME), key=lambda line: int(line["step"]))
-    return TrainingRun(folder=run, lines=tuple(lines), config=config if isinstance(config, dict) else {})
+        if broken:
+            raise InputError(f"{broken[0]}; there is no {NAME} beside it, so nothing of this run can be shown")
+        if RUN_DIR not in config:
+            raise InputError(f"{str(run)!r} is no folder of a training run: it has neither a {NAME} nor its {CONFIG}")
+        return TrainingRun(folder=run, lines=(), config=config)
+    lines, bad = readable_lines(run / NAME)
+    broken += tuple(Damaged(path=run / NAME, why=why) for why in bad)
+    lines.sort(key=lambda line: int(line["step"]))
+    return TrainingRun(folder=run, lines=tuple(lines), config=config, broken=broken)
+
+
+def _config(path: Path) -> tuple[Mapping[str, Any], tuple[Damaged, ...]]:
+    """The settings, as far as they are there and can be read."""
+    if not path.is_file():
+        return {}, ()
+    try:
+        config: Any = json.loads(path.read_text("utf-8"))
+    except (ValueError, OSError) as error:
+        return {}, (Damaged(path=path, why=f"no JSON: {error}"),)
+    if not isinstance(config, dict):
+        return {}, (Damaged(path=path, why="no settings, which are a JSON object"),)
+    return cast("dict[str, Any]", config), ()
 
 
 def is_fit(run: TrainingRun) -> bool:
@@ -171,55 +195,6 @@ def tokens_per_second(line: Mapping[str, Any]) -> float | None:
         line.get(name) for name in ("rollout/samples", "rollout/response_length", "time/generate")
     )
     return count * length / seconds if count and length and seconds else None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Examples:
-    """Answers worth a look, out of the last step whose samples were kept: rows of its file without token ids."""
-
-    step: int
-    best: tuple[Mapping[str, Any], ...] = ()
-    worst: tuple[Mapping[str, Any], ...] = ()
-    failed: tuple[Mapping[str, Any], ...] = ()
-
-
-def examples(run: TrainingRun, most: int = 4) -> Examples | None:
-    """The best, the worst and some failed answers; None where no samples were kept.
-
-    Raises:
-        InputError: the file of samples is broken.
-    """
-    files = sample_files(run.folder / FOLDER)
-    if not files:
-        return None
-    path, step = files[-1]
-    try:
-        rows: list[dict[str, Any]] = pq.read_table(path, columns=list(_SHOWN)).to_pylist()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(f"cannot read the samples {str(path)!r}: {error}") from error
-    scored = sorted((row for row in rows if row["reward"] is not None), key=_reward)
-    worst = scored[:most]
-    best = [row for row in reversed(scored) if row["reward"] > scored[0]["reward"]]
-    return Examples(
-        step=step,
-        best=tuple(_spread(best, most)),
-        worst=tuple(worst),
-        failed=tuple(_spread([row for row in rows if row["failed_at"]], most)),
-    )
-
-
-def _reward(row: Mapping[str, Any]) -> float:
-    return float(row["reward"])
-
-
-def _spread(rows: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
-    """The first of each prompt before a second one of any."""
-    seen: dict[Any, int] = {}
-    ranked: list[tuple[int, int]] = []
-    for place, row in enumerate(rows):
-        ranked.append((seen.get(row["group"], 0), place))
-        seen[row["group"]] = seen.get(row["group"], 0) + 1
-    return [rows[place] for _, place in sorted(ranked)[:most]]
 
 
 def _kinds(line: Mapping[str, Any]) -> list[str]:

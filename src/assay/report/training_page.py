@@ -6,7 +6,6 @@ Everything that comes from data is hostile until escaped: answers are written by
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -19,23 +18,22 @@ from .curves import COLOURS, Panel, panels, picture, svg
 from .page import allow, fill, part, write_page
 from .training import (
     Change,
-    Examples,
     TrainingRun,
     answers,
     eval_changes,
-    examples,
     failures,
     is_fit,
     reward_change,
     seconds_by_phase,
 )
 from .training_monitor import FIGURES, Seen, alarm_lines, seen
+from .training_samples import Examples
+from .training_settings import shown
 from .words import FAILURES, duration, number, percent
 
 PAGE, PICTURE = "report.html", "curves.png"
 MOST_TEXT = 4000
 """Characters of one text on the page; longer ones are cut in the middle, and say so."""
-_SECRET = re.compile(r"api_?key|secret|password|(?<!max_)(?<!new_)token$|credential", re.IGNORECASE)
 STYLES = 5
 """So many stretches of a bar have a colour of their own."""
 
@@ -44,7 +42,6 @@ def write_training_page(run: TrainingRun, path: Path | None = None) -> Path:
     """Write the page of a run, into its folder unless another place is said; returns where it is.
 
     Raises:
-        InputError: the samples are broken.
         OutputError: the file cannot be written.
     """
     target = path or run.folder / PAGE
@@ -83,8 +80,9 @@ def training_page(run: TrainingRun) -> str:
             "monitor": _monitor(seen(run)),
             "failures": _failures(run),
             "time": _time(run),
-            "examples": _examples(examples(run)),
-            "settings": _settings(run.config),
+            "damaged": "".join(f'<p class="note">Damaged: {escape(str(one))}</p>' for one in run.damaged),
+            "examples": _examples(run.samples.examples),
+            "settings": _settings(run),
         },
     )
 
@@ -211,15 +209,10 @@ def _cut(text: str) -> str:
     return f"{text[:half]}\n[… {number(len(text) - 2 * half)} characters left out …]\n{text[-half:]}"
 
 
-def _settings(config: Mapping[str, Any]) -> str:
-    if not config:
+def _settings(run: TrainingRun) -> str:
+    if not run.config:
         return ""
-    text = json.dumps(_shown(config), indent=2, ensure_ascii=False, sort_keys=True)
-    return f'<section><details class="failure"><summary>Settings</summary><pre>{escape(text)}</pre></details></section>'
-
-
-def _shown(value: Any) -> Any:
-    """Settings as they may be passed on: a page is sent around, and a key in it would be too."""
-    if isinstance(value, Mapping):
-        return {k: "(not shown)" if v and _SECRET.search(str(k)) else _shown(v) for k, v in value.items()}
-    return [_shown(one) for one in value] if isinstance(value, list) else value
+    text = json.dumps(shown(run.config), indent=2, ensure_ascii=False, sort_keys=True)
+    opened = "" if run.steps else " open"
+    head = f'<details class="failure"{opened}><summary>Settings</summary>'
+    return f"<section>{head}<pre>{escape(text)}</pre></details></section>"

@@ -26,12 +26,19 @@ from .training import (
     seconds_by_phase,
 )
 from .training_monitor import alarm_lines
+from .training_settings import said
 from .words import FAILURES, duration, number, percent
 
 
 def print_training(console: Console, run: TrainingRun) -> None:
-    """Print the table, alarms of the last look, and where everything is."""
+    """Print the table, alarms of the last look, what is damaged, and where everything is."""
+    if not run.steps:
+        console.print(Text("no step is made yet; the run was told:", style="bold"))
+        for name, value in said(run.config):
+            console.print(Text.assemble((f"  {name} ", "dim"), value), soft_wrap=True)
     console.print(training_table(run))
+    for damaged in run.damaged:
+        console.print(Text(f"damaged: {damaged}", style="yellow"), soft_wrap=True)
     for line in alarm_lines(run):
         console.print(Text(line, style="yellow"))
     for name, path in places(run):

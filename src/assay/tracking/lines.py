@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from assay.core.errors import InputError
 from assay.core.files import cannot_write, write_all, write_whole
@@ -81,23 +81,43 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
     Raises:
         InputError: there is no such file, or it is no file of metrics.
     """
+    lines, broken = _decoded(_bytes(path))
+    if broken:
+        raise InputError(f"{str(path)!r}, {broken[0]}")
+    return lines
+
+
+def readable_lines(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """As ``read_lines``, for who only looks: the lines that can be read, and what is wrong with the others.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    return _decoded(_bytes(path))
+
+
+def _bytes(path: Path) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
-    whole = data[: data.rfind(b"\n") + 1]
-    return list(_decoded(whole.splitlines(), path))
 
 
-def _decoded(lines: Iterable[bytes], path: Path) -> Iterator[dict[str, Any]]:
-    for number, text in enumerate(lines, 1):
+def _decoded(data: bytes) -> tuple[list[dict[str, Any]], list[str]]:
+    """The lines, and which of them are none; a last one without its end is being written, or was cut off by a kill."""
+    lines: list[dict[str, Any]] = []
+    broken: list[str] = []
+    for number, text in enumerate(data[: data.rfind(b"\n") + 1].splitlines(), 1):
         try:
             line = json.loads(text)
-        except ValueError as error:
-            raise InputError(f"{str(path)!r}, line {number} is no JSON: {text[:60]!r}") from error
-        if not isinstance(line, dict) or not isinstance(line.get("step"), int):
-            raise InputError(f"{str(path)!r}, line {number} has no step: it is no file of metrics")
-        yield line
+        except ValueError:
+            broken.append(f"line {number} is no JSON: {text[:60]!r}")
+            continue
+        if isinstance(line, dict) and isinstance(line.get("step"), int):
+            lines.append(cast("dict[str, Any]", line))
+        else:
+            broken.append(f"line {number} has no step: it is no line of metrics")
+    return lines, broken
 
 
 def _encoded(line: Mapping[str, Any]) -> bytes:
