@@ -64,22 +64,34 @@ def test_what_is_skipped_is_named_and_told_by_the_exit_code(tmp_path: Path) -> N
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows) + "{broken\n")
     done = assay("audit", "own.jsonl", *first_place(), "--parts", "order,length", cwd=tmp_path, expect=1)
     assert "skipped line 3: broken JSON" in done.stdout
-    assert "skipped item lone" in done.stdout
+    assert "skipped item lone: the judge can take it in no form: item 'lone' has 1 candidate" in done.stdout
     card = json.loads((tmp_path / "audit/card.json").read_text())
     assert card["skipped"] == ["line 3", "lone"]
     assert card["items"] == 1
+
+
+def test_a_judge_that_never_answers_is_told_by_the_exit_code(tmp_path: Path) -> None:
+    said = ["--items", "2", "--attack-items", "1", "--parts", "order"]
+    done = assay("audit", *first_place(default="no verdict"), *said, cwd=tmp_path, expect=1)
+    assert "judge card" in done.stdout
+    card = json.loads((tmp_path / "audit/card.json").read_text())
+    assert card["failures"] == {"parse_error": card["judgments"]}
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["--parts", "smell"], "parts"),
+        (["bare.jsonl", "--judge", "math", "--engine", "rule"], "none of the 2 items: 2 because the item has no refer"),
+        (["bare.jsonl", "--judge", "pointwise", "--annotators", "an"], "did you mean 'ann'"),
         (["--repeats", "1"], "repeats"),
         (["none.jsonl"], "no such file"),
         (["--annotators", "ann", "--judge", "nobody"], "unknown judge 'nobody'"),
     ],
 )
 def test_what_is_wrong_is_said_before_anything_is_asked(tmp_path: Path, arguments: list[str], said: str) -> None:
+    bare = [{"id": f"b{i}", "prompt": "q", "candidates": ["a", "b"], "ann": "A"} for i in range(2)]
+    (tmp_path / "bare.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare))
     done = assay("audit", "--engine", "fake", *arguments, cwd=tmp_path, expect=2)
     assert said in done.stderr
     assert not (tmp_path / "audit").exists()

@@ -80,6 +80,12 @@ def test_the_official_score_stands_first(assay) -> None:  # type: ignore[no-unty
     assert json.loads(Path("out/run.json").read_text())["benchmarks"]["pairs"]["passes"]["votes"]["resumed"] == 20
 
 
+def test_nothing_but_failures_is_told_by_the_exit_code(assay) -> None:  # type: ignore[no-untyped-def]
+    silent = ["--engine", "fake", "--engine-options", json.dumps({"default": "no verdict"})]
+    told = assay("run", "pairs", "--data", "pairs.jsonl", *silent, "-o", "out", expect=1)
+    assert "parse_error" in told
+
+
 def test_several_benchmarks_scripts_and_trials(assay) -> None:  # type: ignore[no-untyped-def]
     write(Path("bon.jsonl"), [{"id": "x", "prompt": "q", "candidates": ["a", "b"], "gold": [0, 1]}])
     data = ["--data", "pairs=pairs.jsonl", "--data", "bon=bon.jsonl"]

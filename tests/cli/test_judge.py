@@ -236,3 +236,12 @@ def test_nothing_but_failures_is_told_by_the_exit_code(tmp_path: Path) -> None:
     done = assay("judge", "sums.jsonl", *FAKE, "--engine-options", options, cwd=tmp_path, expect=1)
     assert "parse_error" in done.stdout
     assert "judge calls saved" not in done.stdout
+    again = assay("judge", "--replay", "judged.parquet", cwd=tmp_path, expect=1)
+    assert "no judge asked" in again.stdout
+
+
+def test_why_nothing_can_be_judged_is_counted_by_reason(tmp_path: Path) -> None:
+    bare = [{"id": f"b{i}", "prompt": "q", "candidates": ["a"]} for i in range(3)]
+    write(tmp_path / "bare.jsonl", bare)
+    done = assay("judge", "bare.jsonl", "--judge", "math", cwd=tmp_path, expect=2)
+    assert "can take no item of 'bare.jsonl': 3 because the item has no reference" in done.stderr

@@ -109,6 +109,16 @@ def test_nothing_kept_is_an_exit_code(folder: Path, capsys: pytest.CaptureFixtur
     assert (folder / "out" / "sft.jsonl").read_text() == ""
 
 
+def test_items_that_are_skipped_are_an_exit_code_too(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with (folder / "items.jsonl").open("a") as file:
+        file.write(json.dumps({"id": "even", "prompt": "q", "candidates": ["a", "b"], "gold": [1, 1]}) + "\n")
+    with pytest.raises(SystemExit) as ended:
+        run("out", general=None, ratio=0)
+    assert ended.value.code == 1
+    assert "skipped item 'even': no candidate is worse than the best" in capsys.readouterr().out
+    assert (folder / "out" / "sft.jsonl").read_text()
+
+
 @pytest.mark.parametrize(
     ("said", "message"),
     [

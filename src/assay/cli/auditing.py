@@ -20,29 +20,34 @@ from assay.core.files import write_whole
 from assay.core.types import Item
 from assay.data import FieldMap, ResultRow, read_results
 from assay.judges import Judge
-from assay.judges.parts import takes
+from assay.judges.refusals import refusal
 from assay.report.audit_page import write_audit_page
 from assay.report.audit_text import markdown, print_card
 from assay.scoring.job import Job, JobResult, run_job
 
 from .audit import AuditFlags
 from .building import backend, judge_of, prepared
+from .ending import end
 from .judge import JudgeFlags
 from .progress import judging_progress
 from .showing import console, say
 
 
 def audit(flags: AuditFlags) -> None:
-    """Audit the judge; ends the process with exit code 1 when some input was skipped, 130 after Ctrl-C."""
+    """Audit the judge; ends the process with the exit code of ``ending``, 130 after Ctrl-C."""
     log.setup("warning")
     asking = _asking(flags)
     judge = judge_of(asking)
     plan = AuditPlan(**{name: value for name, value in flags if name in AuditPlan.model_fields})
     source = audit_items(flags.file, FieldMap.parse(flags.field))
     own = flags.own or ((flags.model,) if flags.model else ())
-    built = build(prepared(asking, source.items), plan, lambda item: takes(judge, item), own, alone=judge.per_candidate)
+    items = prepared(asking, source.items)
+    built = build(items, plan, lambda item: refusal(judge, item), own, alone=judge.per_candidate)
     _announce(source, built, plan)
     stopped = _ask(flags, asking, judge, built, plan)
+    if stopped and not _rows(file_of(flags.out, "probes"), built.probes):
+        say("stopped: nothing is judged yet; the same command begins anew")
+        sys.exit(130)
     card = _card(flags, judge, built, plan, source)
     _write(flags.out, card)
     print_card(console, card)
@@ -50,8 +55,7 @@ def audit(flags: AuditFlags) -> None:
     if stopped:
         say(f"stopped: what was judged is kept in {flags.out}; the same command goes on from there")
         sys.exit(130)
-    if source.bad or built.refused:
-        sys.exit(1)
+    end(skipped=bool(source.bad or built.refused), made=card.judgments - sum(card.failures.values()))
 
 
 def _asking(flags: AuditFlags) -> JudgeFlags:
@@ -65,8 +69,9 @@ def _asking(flags: AuditFlags) -> JudgeFlags:
 def _announce(source: AuditItems, built: Built, plan: AuditPlan) -> None:
     for bad in source.bad:
         console.print(f"[yellow]skipped[/] line {bad.line}: {escape(bad.reason)}", highlight=False, soft_wrap=True)
-    for item_id in built.refused:
-        console.print(f"[yellow]skipped[/] item {escape(item_id)}: the judge can take it in no form", soft_wrap=True)
+    for item_id, reason in built.refused.items():
+        told = escape(f"item {item_id}: the judge can take it in no form: {reason}")
+        console.print(f"[yellow]skipped[/] {told}", highlight=False, soft_wrap=True)
     told = f"{source.name}: {len(source.items)} items ({source.told}), {built.left} not drawn (--items {plan.items})"
     repeats = f", {len(built.repeats)} of them {plan.repeats} times" if built.repeats else ""
     say(f"{told}: {len(built.probes)} questions{repeats}")

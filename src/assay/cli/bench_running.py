@@ -35,6 +35,7 @@ from .bench_askers import asker_of
 from .bench_flags import asking_flags, refuse
 from .bench_run import BenchRunFlags
 from .building import prepared
+from .ending import exit_code
 from .progress import judging_progress
 from .showing import console, rates_of, say
 
@@ -43,7 +44,7 @@ _OWN = frozenset({"pairs", "bon", "single"})
 
 
 def bench_run(flags: BenchRunFlags) -> None:
-    """Run all benchmarks; ends the process with exit code 1 when some record was skipped, 130 after Ctrl-C."""
+    """Run all benchmarks; ends the process with the exit code of ``ending``, 130 after Ctrl-C."""
     log.setup("warning")
     benchmarks = _benchmarks(flags)
     sources, tables = _by_name(flags.data, benchmarks, "data"), _by_name(flags.table, benchmarks, "table")
@@ -54,15 +55,16 @@ def bench_run(flags: BenchRunFlags) -> None:
         raise InputError("--scalar is about a table: name it with --table")
     asker = None if tables else asker_of(flags)
     scores: dict[str, float | None] = {}
-    skipped = False
+    code = 0
     for benchmark in benchmarks:
         made, whole = _one(flags, benchmark, sources.get(benchmark.name), asker, tables.get(benchmark.name))
         scores[benchmark.name] = made.result.aggregate.score.value
-        skipped |= not whole
+        answered = made.result.units - sum(made.result.failures.values())
+        code = max(code, exit_code(skipped=not whole, made=answered))
     if len(scores) > 1:
         print_overall(console, overall(scores))
-    if skipped:
-        sys.exit(1)
+    if code:
+        sys.exit(code)
 
 
 def _benchmarks(flags: BenchRunFlags) -> list[Benchmark]:

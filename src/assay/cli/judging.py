@@ -11,10 +11,12 @@ from rich.markup import escape
 from assay.core import log
 from assay.core.errors import InputError
 from assay.data import FieldMap, Items, load_items, read_results
+from assay.judges.refusals import counted
 from assay.scoring.job import Job, JobResult, Progress, run_job
 
 from .building import backend, judge_of, needs_of, prepared, refuse_given, refuse_overwriting
 from .diffing import diff_runs
+from .ending import end
 from .judge import JudgeFlags
 from .progress import judging_progress
 from .replaying import replay_run
@@ -37,7 +39,7 @@ def judge(flags: JudgeFlags) -> None:
 
 
 def judge_file(flags: JudgeFlags, source: str) -> None:
-    """Judge ``source``; ends the process with exit code 1 when some input was skipped, 130 after Ctrl-C."""
+    """Judge ``source``; ends the process with the exit code of ``ending``, 130 after Ctrl-C."""
     out = flags.out or DEFAULT_OUT
     refuse_given(flags, ("k_sweep", "bootstrap"), "is for recorded judgments: name them with --replay")
     if flags.meta is None:
@@ -69,12 +71,11 @@ def judge_file(flags: JudgeFlags, source: str) -> None:
             asyncio.run(_run(flags, job, progress, result))
     except KeyboardInterrupt:
         stopped = True
-    kept, verdicts = _show(flags, job, items, result)
+    kept, verdicts = _show(flags, job, items, result, stopped=stopped)
     if stopped:
         say(f"stopped: {kept} judgments are kept in {out}; the same command goes on from there")
         sys.exit(130)
-    if items.bad or result.skipped or not verdicts:
-        sys.exit(1)
+    end(skipped=bool(items.bad or result.skipped), made=verdicts)
 
 
 async def _run(flags: JudgeFlags, job: Job, progress: Progress, result: JobResult) -> None:
@@ -82,7 +83,7 @@ async def _run(flags: JudgeFlags, job: Job, progress: Progress, result: JobResul
     await run_job(job, backend(flags, job.judge), progress, result)
 
 
-def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> tuple[int, int]:
+def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult, *, stopped: bool) -> tuple[int, int]:
     """Show what came of it; returns how many judgments there are, and how many of them are verdicts."""
     mine = {item.id for item in job.items}
     found = read_results(job.out) if job.out.exists() else []
@@ -92,8 +93,11 @@ def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult) -> tuple
     for skipped in result.skipped:
         told = escape(f"{skipped.item_id}: {skipped.reason}")
         console.print(f"[yellow]skipped[/] item {told}", highlight=False, soft_wrap=True)
+    if not rows and stopped:
+        return 0, 0
     if not rows:
-        raise InputError(f"nothing was judged: no item of {flags.file!r} can be taken by the judge {job.judge.name!r}")
+        why = counted({one.item_id: one.reason for one in result.skipped})
+        raise InputError(f"nothing was judged: judge {job.judge.name!r} can take no item of {flags.file!r}: {why}")
     resumed = f", {result.resumed} of them from an earlier call" if result.resumed else ""
     others = f"; {len(found) - len(rows)} votes on other items are in it too" if len(found) > len(rows) else ""
     made = show_rows(

@@ -1,8 +1,9 @@
 """The ``assay`` command: one verb a file, listed in ``verbs``. Errors of the user become one line and an exit code.
 
-Exit codes: 0 done (failed judgments are results, not errors) · 1 done, but some input was skipped, each named ·
-2 wrong input or usage · 3 something could not be started · 4 a result could not be written ·
-5 a training run must not go on · 75 the time of this call is over, the same command goes on · 130 stopped by Ctrl-C.
+Exit codes: 0 done (failed judgments are results, not errors) · 1 done, but some input was skipped, each named, or
+nothing came of it (``ending``: no judgment is a verdict, no row is kept) · 2 wrong input or usage · 3 something could
+not be started · 4 a result could not be written · 5 a training run must not go on · 75 the time of this call is over,
+the same command goes on · 130 stopped by Ctrl-C (143: by SIGTERM, where the verb ends cleanly at it).
 """
 
 from __future__ import annotations

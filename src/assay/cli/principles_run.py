@@ -19,6 +19,7 @@ from assay.judges.principle_writer import PrincipleWriter
 from assay.scoring.job import Job, JobResult, Progress, run_job
 
 from .building import backend
+from .ending import end
 from .judge import JudgeFlags
 from .principles import PrinciplesFlags
 from .progress import judging_progress
@@ -30,7 +31,7 @@ _SHARED = ("engine", "model", "url", "api_key", "engine_options", "sampling", "r
 
 
 def write_principles(flags: PrinciplesFlags) -> None:
-    """Run the command; ends the process with exit code 1 when some input was skipped, 130 after Ctrl-C."""
+    """Run the command; ends the process with the exit code of ``ending``, 130 after Ctrl-C."""
     log.setup("warning")
     if Path(flags.file).exists() and flags.out.exists() and flags.out.samefile(flags.file):
         raise InputError(f"--out {str(flags.out)!r} is the input itself; name another file")
@@ -96,8 +97,7 @@ def _tell(flags: PrinciplesFlags, items: Items, job: Job, result: JobResult) -> 
         highlight=False,
         soft_wrap=True,
     )
-    if items.bad or result.skipped or not told:
-        sys.exit(1)
+    end(skipped=bool(items.bad or result.skipped), made=len(told))
 
 
 def _store(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -27,6 +27,7 @@ from assay.voting.plan import VotePlan
 from assay.voting.spoken import plan_to_json
 
 from .building import DEFAULT_JUDGE, judge_of, meta_of, refuse_given, refuse_overwriting
+from .ending import end
 from .judge import JudgeFlags
 from .showing import console, rates_of, say, show_rows
 
@@ -54,12 +55,13 @@ def replay_run(flags: JudgeFlags, source: Path) -> None:
     _say_what_changed(rows, made, recorded)
     seconds = time.perf_counter() - begin
     items = list({recording.item.id: recording.item for recording in recorded}.values())
-    show_rows(
+    shown = show_rows(
         flags, made, items, out=out, about=f"{judge.name} on {source}, replayed", note=f", replayed in {seconds:.1f} s"
     )
     _resampled(flags, recorded, judge, plan)
     if flags.k_sweep:
         _sweep(flags, recorded, judge, plan)
+    end(skipped=False, made=sum(row.ok for row in shown))
 
 
 def _plan(flags: JudgeFlags, recorded: VotePlan | None) -> VotePlan | None:

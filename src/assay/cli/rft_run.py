@@ -41,6 +41,7 @@ from assay.spct.work import Sorted, sort_items
 
 from .asking import AskingFlags
 from .building import DEFAULT_JUDGE, backend, judge_of, judge_options, prepared
+from .ending import end
 from .judge import JudgeFlags
 from .progress import judging_progress
 from .rft import RftFlags
@@ -50,7 +51,7 @@ _LISTED = 10
 
 
 def build_rft(flags: RftFlags) -> None:
-    """Run the command; ends the process with exit code 1 when nothing was kept, 130 after Ctrl-C."""
+    """Run the command; ends the process with the exit code of ``ending``, 130 after Ctrl-C."""
     log.setup("warning")
     how = _settings(flags)
     asking = _asking(flags)
@@ -59,8 +60,9 @@ def build_rft(flags: RftFlags) -> None:
     found = sort_items(prepared(asking, items), judge, _single(asking, judge))
     general = _general(flags)
     _announce(found, bad)
+    skipped = bool(bad or found.skipped)
     if flags.prompts_only:
-        _prompts(flags, asking, found, how)
+        end(skipped=skipped, made=_prompts(flags, asking, found, how))
         return
     if flags.recorded is not None:
         take_over(found, how, flags.recorded)
@@ -75,8 +77,7 @@ def build_rft(flags: RftFlags) -> None:
     write_whole(how.folder / REPORT_MD, markdown(report).encode("utf-8", "backslashreplace"))
     _prompts(flags, asking, found, how)
     say(f"{len(rows)} rows in {path}; report: {how.folder / REPORT_MD}")
-    if not rows:
-        sys.exit(1)
+    end(skipped=skipped, made=len(rows))
 
 
 def _settings(flags: RftFlags) -> Settings:
@@ -135,7 +136,7 @@ def _of(source: str, flags: RftFlags, bad: list[str]) -> Iterator[Item]:
             yield replace(item, metadata={SOURCE: name, **item.metadata})
 
 
-def _prompts(flags: RftFlags, asking: JudgeFlags, found: Sorted, how: Settings) -> None:
+def _prompts(flags: RftFlags, asking: JudgeFlags, found: Sorted, how: Settings) -> int:
     name, options = flags.judge or DEFAULT_JUDGE, judge_options(asking)
     if flags.principles is not None and "principles" in options:
         options["principles"] = from_principles(load_given(flags.principles))
@@ -148,6 +149,7 @@ def _prompts(flags: RftFlags, asking: JudgeFlags, found: Sorted, how: Settings) 
         raise InputError(f"--easy-from {str(easy)!r} holds no samples of assay rft")
     written = write_prompts(found, said, how, easy)
     say(f"{written} prompts for RL in {how.folder / PROMPTS}")
+    return written
 
 
 def _general(flags: RftFlags) -> General | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.core.errors import InputError
 from assay.core.types import Failure, FailureKind, Item, Outcome, Verdict
 
-from .base import Judge, content_hash
+from .base import Judge
 
 
 def parts(judge: Judge, item: Item) -> tuple[Item, ...]:
@@ -19,16 +19,6 @@ def parts(judge: Judge, item: Item) -> tuple[Item, ...]:
     if item.n == 0:
         raise InputError(f"item {item.id!r} has no candidates: there is nothing to judge")
     return tuple(item.only(index) for index in range(item.n)) if judge.per_candidate else (item,)
-
-
-def takes(judge: Judge, item: Item) -> bool:
-    """Whether the judge can judge such an item at all."""
-    try:
-        for part in parts(judge, item):
-            content_hash(judge, part)
-    except InputError:
-        return False
-    return True
 
 
 def join(outcomes: Sequence[Outcome]) -> Outcome:

@@ -18,7 +18,7 @@ from assay.engines.fake.config import FakeConfig
 from assay.engines.fake.draws import last_text
 from assay.engines.fake.engine import FakeEngine
 from assay.judges import Judge, build_judge
-from assay.judges.parts import takes
+from assay.judges.refusals import refusal
 from assay.scoring.job import JobResult, Progress, run_job
 from assay.scoring.scorer import Scorer
 
@@ -96,7 +96,7 @@ def audited(
 ) -> Card:
     """A whole audit, through the scorer and its result files."""
     by, what = judge or build_judge("pairwise"), plan or AuditPlan()
-    built = build(items, what, lambda item: takes(by, item), own, alone=by.per_candidate)
+    built = build(items, what, lambda item: refusal(by, item), own, alone=by.per_candidate)
     for _, job in jobs(built, what, Settings(judge=by, folder=folder)):
         asyncio.run(run_job(job, Scorer(make()), QUIET, JobResult()))
     rows = [read_results(path) if (path := file_of(folder, name)).exists() else [] for name in ("probes", "repeats")]

@@ -12,8 +12,8 @@ from assay.core.errors import InputError
 from assay.core.types import Candidate, Item, Message
 from assay.data.demo import load_demo
 from assay.judges import build_judge
-from assay.judges.parts import takes
 from assay.judges.probes import PROBES
+from assay.judges.refusals import refusal
 
 from .scripted import pairs
 
@@ -23,8 +23,8 @@ def tags(items: tuple[Item, ...]) -> list[Tag]:
     return [tag for tag in found if tag is not None]
 
 
-def everything(item: Item) -> bool:
-    return True
+def everything(item: Item) -> None:
+    return None
 
 
 def test_what_is_asked_about_a_pair() -> None:
@@ -63,7 +63,7 @@ def test_the_better_answer_stands_in_either_place_and_other_records_change_nothi
 
 
 def test_many_candidates_become_a_pair_with_one_of_the_best() -> None:
-    built = build(load_demo(), AuditPlan(items=200, parts=()), lambda item: item.n == 2)
+    built = build(load_demo(), AuditPlan(items=200, parts=()), lambda item: None if item.n == 2 else "not two")
     assert len(built.probes) == 107
     assert all(item.gold is not None and sorted(item.gold) == [0.0, 1.0] for item in built.probes)
 
@@ -82,7 +82,7 @@ def test_of_several_pairs_one_with_an_answer_of_the_judges_own_is_taken() -> Non
 
 def test_a_judge_of_single_answers_gets_them_one_by_one() -> None:
     judge = build_judge("pointwise", mode="0-1")
-    built = build(pairs(2), AuditPlan(parts=("attacks", "order"), attack_items=1), lambda item: takes(judge, item))
+    built = build(pairs(2), AuditPlan(parts=("attacks", "order"), attack_items=1), lambda item: refusal(judge, item))
     base = [item for item, tag in zip(built.probes, tags(built.probes), strict=True) if tag.family == "base"]
     assert [item.id for item in base] == ["q0/1", "q0/2", "q1/1", "q1/2"]
     assert [item.gold for item in base] == [(1.0,), (0.0,)] * 2
@@ -94,10 +94,14 @@ def test_a_judge_of_single_answers_gets_them_one_by_one() -> None:
 def test_what_the_judge_cannot_take_is_named() -> None:
     judge = build_judge("pairwise")
     single = replace(pairs(1)[0].only(0), id="single")
-    built = build([single, *pairs(2)], AuditPlan(), lambda item: takes(judge, item))
-    assert built.refused == ("single",)
-    with pytest.raises(InputError, match=r"none of the 1 items.*'single'"):
-        build([single], AuditPlan(), lambda item: takes(judge, item))
+    built = build([single, *pairs(2)], AuditPlan(), lambda item: refusal(judge, item))
+    assert list(built.refused) == ["single"]
+    assert built.refused["single"].startswith("item 'single' has 1 candidate, and judge 'pairwise' compares")
+    twice = [single, replace(single, id="too"), replace(pairs(1)[0], id="mute", messages=())]
+    with pytest.raises(
+        InputError, match=r"none of the 3 items: 2 because the item has 1 candidate, .*; 1 because the "
+    ):
+        build(twice, AuditPlan(), lambda item: refusal(judge, item))
 
 
 def test_an_item_that_is_called_like_a_probe_is_refused() -> None:
@@ -117,7 +121,25 @@ def test_labels_of_people_follow_their_answers() -> None:
         assert tag.humans == (won, (0.5, 0.5), won, None)
         assert base.gold == won
     with pytest.raises(InputError, match=r"item 'q0', human label 'ann'.*'Z'"):
-        build([replace(item, metadata={"ann": "Z"})], plan, everything)
+        build([replace(item, metadata={**item.metadata, "ann": "Z"})], plan, everything)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("anna", r"--annotators 'anna' is a field of no item; did you mean 'ann'\? there are ann, ben"),
+        ("zoe", r"'zoe' is a field of no item; there are ann, ben$"),
+    ],
+)
+def test_an_annotator_who_is_nowhere_is_refused(said: str, told: str) -> None:
+    items = [replace(item, metadata={"ann": "A", "ben": "B"}) for item in pairs(2)]
+    with pytest.raises(InputError, match=told):
+        build(items, AuditPlan(annotators=("ann", said)), everything)
+
+
+def test_an_annotator_who_labelled_a_few_is_one() -> None:
+    items = [replace(pairs(1)[0], metadata={"ann": "A"}), *pairs(3)[1:]]
+    assert len(build(items, AuditPlan(annotators=("ann",), parts=()), everything).probes) == 3
 
 
 def test_a_tag_comes_back() -> None:

@@ -6,7 +6,7 @@ variant is made (``judges.matched``, ``judges.probes``) or what the verdicts say
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -15,13 +15,15 @@ from assay.core.seeds import digest
 from assay.core.types import Item
 from assay.judges.matched import length_matched, lengthened, style_matched, styled
 from assay.judges.probes import PROBES, attacked, swapped
+from assay.judges.refusals import counted
 
-from .humans import Rewards, labels_of, with_majority
+from .humans import Rewards, check_annotators, labels_of, with_majority
 from .names import is_own
 from .plan import AuditPlan
 from .tag import Tag, tagged
 
-Takes = Callable[[Item], bool]
+Refusal = Callable[[Item], str | None]
+"""Why the judge cannot judge such an item; None where it can."""
 
 _VARIANTS: tuple[tuple[Literal["order", "length", "style"], str, Callable[[Item], Item | None]], ...] = (
     ("order", "swapped", lambda item: swapped(item) if item.n > 1 else None),
@@ -34,12 +36,12 @@ _VARIANTS: tuple[tuple[Literal["order", "length", "style"], str, Callable[[Item]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """``probes``: what is asked once. ``repeats``: what is asked several times at temperature 0. ``refused``: ids of
-    items that the judge can take in no form. ``left``: how many items were not chosen."""
+    """``probes``: what is asked once. ``repeats``: what is asked several times at temperature 0. ``refused``: items
+    that the judge can take in no form, by id, and why. ``left``: how many items were not chosen."""
 
     probes: tuple[Item, ...]
     repeats: tuple[Item, ...]
-    refused: tuple[str, ...]
+    refused: Mapping[str, str]
     left: int
 
 
@@ -53,31 +55,35 @@ class _Chosen:
 
 
 def build(
-    items: Sequence[Item], plan: AuditPlan, takes: Takes, own: Sequence[str] = (), *, alone: bool = False
+    items: Sequence[Item], plan: AuditPlan, refusal: Refusal, own: Sequence[str] = (), *, alone: bool = False
 ) -> Built:
     """The questions of an audit.
 
     Args:
-        takes: whether the judge can judge such an item.
+        refusal: why the judge cannot judge such an item.
         own: authors that are the judge's own model: pairs with one of them are preferred.
         alone: the judge looks at one answer at a time, and is attacked with single ones.
 
     Raises:
-        InputError: the judge takes none of the items; a human label cannot be read; two questions have one id.
+        InputError: the judge takes none of the items; a human label cannot be read, or no item has it; two questions
+            have one id.
     """
+    check_annotators(items, plan.annotators)
     able: list[_Chosen] = []
-    refused: list[str] = []
+    refused: dict[str, str] = {}
     for item in items:
-        forms = list(_forms(item, plan, takes, own))
+        whole = _whole(item, plan, own)
+        reason = refusal(whole.item)
+        forms = [whole] if reason is None else list(_one_by_one(item, plan, refusal))
         able += forms
         if not forms:
-            refused.append(item.id)
+            refused[item.id] = str(reason)
     if not able:
-        raise InputError(f"the judge can take none of the {len(items)} items; the first is {refused[:1]!r}")
+        raise InputError(f"the judge can take none of the {len(items)} items: {counted(refused)}")
     taken = _sample(able, plan.items, plan.seed, "items")
-    probes = [question for chosen in taken for question in _questions(chosen, plan, takes)]
+    probes = [question for chosen in taken for question in _questions(chosen, plan, refusal)]
     if "attacks" in plan.parts:
-        probes += _attacks(taken, plan, takes, alone=alone)
+        probes += _attacks(taken, plan, refusal, alone=alone)
     ids = {probe.id for probe in probes}
     if len(ids) < len(probes):
         twice = next(probe.id for place, probe in enumerate(probes) if probe.id in {p.id for p in probes[:place]})
@@ -86,26 +92,29 @@ def build(
     return Built(
         probes=tuple(probes),
         repeats=tuple(_base(chosen) for chosen in again),
-        refused=tuple(refused),
+        refused=refused,
         left=len(able) - len(taken),
     )
 
 
-def _forms(item: Item, plan: AuditPlan, takes: Takes, own: Sequence[str]) -> Iterator[_Chosen]:
-    """The item as a pair where it has a better and a worse answer, or as it is, or its answers one by one."""
+def _whole(item: Item, plan: AuditPlan, own: Sequence[str]) -> _Chosen:
+    """The item as a pair where it has a better and a worse answer, else as it is."""
     humans = labels_of(item, plan.annotators)
     labelled = with_majority(item, humans)
     order = _order(labelled, plan.seed, own)
     shown = tuple(one and tuple(one[place] for place in order) for one in humans)
-    chosen = _Chosen(labelled.picked(order), shown, order)
-    if takes(chosen.item):
-        yield chosen
-        return
+    return _Chosen(labelled.picked(order), shown, order)
+
+
+def _one_by_one(item: Item, plan: AuditPlan, refusal: Refusal) -> Iterator[_Chosen]:
+    """The answers of the item that the judge takes on their own."""
+    humans = labels_of(item, plan.annotators)
+    labelled = with_majority(item, humans)
     for place in range(labelled.n):
         alone = labelled.only(place)
         if labelled.n > 1:
             alone = replace(alone, id=f"{item.id}/{place + 1}")
-        if takes(alone):
+        if refusal(alone) is None:
             yield _Chosen(alone, tuple(one and (one[place],) for one in humans), (place,))
 
 
@@ -127,12 +136,12 @@ def _sample(items: Sequence[_Chosen], most: int, seed: int, purpose: str) -> lis
     return [items[place] for place in sorted(ranked[:most])]
 
 
-def _questions(chosen: _Chosen, plan: AuditPlan, takes: Takes) -> Iterator[Item]:
+def _questions(chosen: _Chosen, plan: AuditPlan, refusal: Refusal) -> Iterator[Item]:
     item = chosen.item
     yield _base(chosen)
     for family, variant, make in _VARIANTS:
         other = make(item) if family in plan.parts else None
-        if other is not None and takes(other):
+        if other is not None and refusal(other) is None:
             yield tagged(other, Tag(of=item.id, family=family, variant=variant, n=other.n))
 
 
@@ -141,7 +150,7 @@ def _base(chosen: _Chosen) -> Item:
     return tagged(item, Tag(of=item.id, family="base", n=item.n, humans=chosen.humans, order=chosen.order))
 
 
-def _attacks(taken: Sequence[_Chosen], plan: AuditPlan, takes: Takes, *, alone: bool) -> Iterator[Item]:
+def _attacks(taken: Sequence[_Chosen], plan: AuditPlan, refusal: Refusal, *, alone: bool) -> Iterator[Item]:
     for chosen in _sample(taken, plan.attack_items, plan.seed, "attacks"):
         for probe in PROBES:
             paired = attacked(chosen.item, probe, alone=alone or chosen.item.n == 1)
@@ -151,7 +160,7 @@ def _attacks(taken: Sequence[_Chosen], plan: AuditPlan, takes: Takes, *, alone: 
             first = int(_hash(paired, plan.seed, "attack")[0], 16) % 2 == 0 and paired.n > 1
             shown = replace(swapped(paired), id=paired.id) if first else paired
             place = 0 if first else shown.n - 1
-            if takes(shown):
+            if refusal(shown) is None:
                 yield tagged(shown, Tag(of=chosen.item.id, family="attack", variant=probe.name, n=shown.n, place=place))
 
 

@@ -6,6 +6,7 @@ agree (``agreement``).
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +20,8 @@ from assay.data.records import AnyRecord, BadRecord
 Rewards = tuple[float, ...]
 HUMANS = "humans"
 """In an item's metadata: one label a person, in any form that gold has."""
+
+_LISTED = 20
 
 _PANDALM = ("instruction", "response1", "response2", "annotator1", "annotator2", "annotator3")
 _WON: Mapping[Any, Rewards] = {0: (0.5, 0.5), 1: (1.0, 0.0), 2: (0.0, 1.0)}
@@ -39,6 +42,23 @@ def labels_of(item: Item, annotators: Sequence[str] = ()) -> tuple[Rewards | Non
         many = item.metadata.get(HUMANS)
         told = {f"{HUMANS}[{place}]": one for place, one in enumerate(many)} if isinstance(many, list | tuple) else {}
     return tuple(None if value in (None, "") else _read(item, name, value) for name, value in told.items())
+
+
+def check_annotators(items: Sequence[Item], annotators: Sequence[str]) -> None:
+    """Refuse a name that is in the metadata of no item: it would be somebody who said nothing of anything.
+
+    Raises:
+        InputError: the message names those there are.
+    """
+    known = list(dict.fromkeys(name for item in items for name in item.metadata if name != HUMANS))
+    for name in annotators:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            there = f"there are {', '.join(known[:_LISTED])}" if known else "they have none"
+            if any(HUMANS in item.metadata for item in items):
+                there += f"; the labels under {HUMANS!r} are read without it"
+            raise InputError(f"--annotators {name!r} is a field of no item; {hint}{there}")
 
 
 def majority(labels: Iterable[Rewards | None]) -> Rewards | None:

@@ -14,6 +14,7 @@ from assay.core.errors import InputError
 from assay.core.types import Item
 from assay.judges.base import Judge, content_hash
 from assay.judges.parts import parts
+from assay.judges.refusals import counted
 from assay.scoring.runfile import Subject
 
 from ..unit import Unit
@@ -64,8 +65,8 @@ def what_to_ask(units: Sequence[Unit], judge: Judge) -> Asked:
         for subject in subjects[name]:
             subset.setdefault(subject, unit.subset)
     if not items:
-        first = next(iter(refused.values()), "there are none")
-        raise InputError(f"judge {judge.name!r} can take none of the {len(units)} questions: {first}")
+        told = counted(refused) or "there are none"
+        raise InputError(f"judge {judge.name!r} can take none of the {len(units)} questions: {told}")
     return Asked(items=items, subjects=subjects, subset=subset, refused=refused)
 
 

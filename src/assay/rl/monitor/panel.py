@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from assay.core.deadline import Deadline
 from assay.core.types import Failure, Item, Outcome
 from assay.judges.base import Judge
-from assay.judges.parts import takes
+from assay.judges.refusals import takes
 from assay.scoring.batch import Judging
 from assay.voting.plan import VotePlan
 
