@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -73,3 +76,47 @@ def test_an_error_of_the_work_is_told() -> None:
 
     with pytest.raises(ZeroDivisionError):
         Leaving(lambda times: None).run(work(), lambda: True)
+
+
+def test_without_an_event_loop_the_first_signal_asks() -> None:
+    told, done = list[int](), threading.Event()
+    leaving = Leaving(lambda times: (told.append(times), done.set()))
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+    with leaving.watching(lambda: True):
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert leaving()
+        assert done.wait(10)
+        done.clear()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        assert done.wait(10)
+    assert (told, leaving.exit_code) == ([1, 2], 143)
+    assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+
+
+def test_without_an_event_loop_work_that_is_not_ready_is_cut_off() -> None:
+    leaving = Leaving(lambda times: None)
+    with pytest.raises(KeyboardInterrupt), leaving.watching(lambda: False):
+        os.kill(os.getpid(), signal.SIGINT)
+    assert leaving.exit_code == 130
+
+
+STUCK = """
+import asyncio, os, signal, sys, time
+from assay.cli import leaving
+
+leaving.GRACE_S = 0.2
+
+async def work():
+    for _ in range(2):
+        os.kill(os.getpid(), signal.SIGINT)
+    await asyncio.to_thread(time.sleep, 600)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+leaving.Leaving(lambda times: None).run(work(), lambda: True)
+"""
+
+
+def test_what_does_not_close_is_left_behind() -> None:
+    done = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "stopped; what still ran after 0.2 s was cut off\n")

@@ -30,6 +30,7 @@ from assay.rl.stepped import Stepped
 from assay.rl.tokens import load_tokenizer
 from assay.training.config import TrainerConfig
 from assay.training.folders import checkpoints
+from assay.training.saving import SavingConfig
 from assay.training.trainer import Trainer
 
 from .tiny import save_tiny
@@ -120,7 +121,10 @@ def build(
         observers=[seen],
     )
     config = LoopConfig(
-        num_rollout=steps, assemble=algorithm.assembling(4), saves=save is not None, save_interval=2 if save else None
+        num_rollout=steps,
+        assemble=algorithm.assembling(4),
+        saves=save is not None,
+        saving=SavingConfig(save_interval=2 if save else None),
     )
     return Run(Loop(parts, config, memory), seen, policy, engine)
 

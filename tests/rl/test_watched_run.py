@@ -33,6 +33,7 @@ from assay.tracking.config import TrackingConfig
 from assay.tracking.lines import BASELINE, read_lines
 from assay.tracking.trackers import RunInfo
 from assay.training.batch import PerToken, StepMetrics, TrainBatch, TrainSequence, UpdateMetrics
+from assay.training.saving import SavingConfig
 
 from .watching import Equal, Letters, Parrot
 
@@ -173,7 +174,7 @@ async def _run(folder: Path, fuse: Fuse) -> None:
         residency=Residency({}),
         observers=observers,
     )
-    await Loop(parts, LoopConfig(num_rollout=STEPS, save_interval=1, saves=True), memory).run()
+    await Loop(parts, LoopConfig(num_rollout=STEPS, saving=SavingConfig(save_interval=1), saves=True), memory).run()
 
 
 def _seen(folder: Path) -> list[dict[str, Any]]:

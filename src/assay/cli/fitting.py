@@ -20,6 +20,7 @@ from assay.training.heads.config import HeadConfig
 from assay.training.sft.config import SftConfig
 
 from .fitting_progress import fitting_progress
+from .leaving import Leaving
 from .rm import RmFlags
 from .sft import SftFlags
 
@@ -33,7 +34,7 @@ console = Console()
 
 
 def sft_run(flags: SftFlags) -> None:
-    """Run ``assay sft``; exit code 5 when the run was stopped for a reason, 130 after Ctrl-C."""
+    """Run ``assay sft``; exit code 5 when the run was stopped for a reason, 130 after Ctrl-C, 143 after SIGTERM."""
     config = _config(flags, SftConfig)
 
     def make() -> Fitted:
@@ -75,20 +76,38 @@ def _fit(config: FitConfig, make: Callable[[], Fitted], *, dump: bool) -> None:
     from assay.training.fit.run import run_fit
 
     result = FitResult()
+    leaving = Leaving(lambda times: _tell_leaving(times, running=result.running))
     try:
-        with fitting_progress(console, result) as tell:
-            first = run_fit(config, make, result, tell)
+        with leaving.watching(lambda: result.running), fitting_progress(console, result) as tell:
+            first = run_fit(config, make, result, tell, leaving)
     except KeyboardInterrupt:
-        console.print(f"stopped after {result.updates} updates; the same command goes on from the last checkpoint")
-        sys.exit(130)
+        _say(_stopped(result))
+        sys.exit(leaving.exit_code)
     except TrainingStopped:
         _show(config, result)
         raise
     if first:
-        _show(config, result)
+        _show(config, result, left=leaving())
+    if leaving() and not result.done:
+        if first:
+            _say(_stopped(result))
+        sys.exit(leaving.exit_code)
 
 
-def _show(config: FitConfig, result: FitResult) -> None:
+def _tell_leaving(times: int, *, running: bool) -> None:
+    if times == 1 and running:
+        _say("stopping after this update, which will be saved; once more stops at once")
+
+
+def _stopped(result: FitResult) -> str:
+    """Where the run stands, and where the same command goes on."""
+    if result.saved is None:
+        return "stopped; no update is saved yet, the same command begins anew"
+    of = "" if result.total is None else f" of {number(result.total)}"
+    return f"stopped; {number(result.saved)}{of} updates are saved, the same command goes on after them"
+
+
+def _show(config: FitConfig, result: FitResult, *, left: bool = False) -> None:
     """The table of the run, its page and curves, and where everything is; nothing where no update was made."""
     if not (config.run_dir / NAME).exists():
         return
@@ -96,7 +115,7 @@ def _show(config: FitConfig, result: FitResult) -> None:
     write_training_page(run)
     write_curves(run)
     print_training(console, run)
-    if not result.done:
+    if not result.done and not left:
         of = "" if result.total is None else f" of {number(result.total)}"
         console.print(f"{number(result.updates)}{of} updates are made; the same command goes on")
 

@@ -16,6 +16,7 @@ from assay.core.errors import InputError
 from assay.placement.plans import Mode, PhaseKind, Plan
 from assay.scoring.scorer import Scorer
 from assay.training import folders
+from assay.training.saving import SavingConfig
 
 from .algorithm import AlgorithmConfig
 from .config import TrainConfig
@@ -164,7 +165,7 @@ def _loop(
         num_rollout=config.num_rollout,
         assemble=config.settings(AlgorithmConfig).assembling(config.rollout_max_response_len),
         judge_failure_as=config.judge_failure_as,
-        save_interval=config.save_interval,
+        saving=config.settings(SavingConfig),
         saves=True,
     )
     return Loop(parts, settings, memory)

@@ -29,6 +29,7 @@ from assay.core.errors import TrainingStopped
 from assay.core.types import Json
 from assay.placement.plans import Phase, PhaseKind
 from assay.training.measures import of_update
+from assay.training.saving import Saves, SavingConfig
 
 from .assemble import AssembleConfig, Assembled, assemble, to_sequence, trainable
 from .measures import of_batch, of_moves
@@ -47,8 +48,8 @@ class LoopConfig:
     num_rollout: int
     assemble: AssembleConfig = field(default_factory=AssembleConfig)
     judge_failure_as: JudgeFailureAs = "mask"
-    save_interval: int | None = None
-    """Save after every so many steps, and at the end; None saves at the end only."""
+    saving: SavingConfig = field(default_factory=SavingConfig)
+    """When checkpoints are saved beside the end."""
     saves: bool = False
     """Whether there is a place to save to."""
 
@@ -101,6 +102,7 @@ class Loop:
         self._batch: tuple[int, RolloutBatch] | None = None
         self._before: Json = None
         """The state of the source before the step that is made: a step that ends without an update is made again."""
+        self._saves = Saves(config.saving)
         self._saving: dict[str, float] = {}
         """Seconds that the last checkpoint took: they are told with the step after it, whose line comes later."""
         self._work: dict[PhaseKind, Callable[[_Step], Awaitable[None]]] = {
@@ -145,9 +147,8 @@ class Loop:
                         await work(step)
         stepped = await self._shown(step)
         if self._due(self.memory.step):
-            begin = time.perf_counter()
             await self._save()
-            self._saving = {"time/save": time.perf_counter() - begin}
+            self._saving = {"time/save": self._saves.seconds}
         return stepped
 
     async def _enter(self, step: _Step, phase: Phase) -> None:
@@ -189,19 +190,17 @@ class Loop:
         step.metrics |= {"time/publish": published.seconds, "memory/published_bytes": float(published.bytes)}
 
     def _due(self, made: int) -> bool:
-        if not self.config.saves:
-            return False
-        interval = self.config.save_interval
-        return made == self.config.num_rollout or (interval is not None and made % interval == 0)
+        return self.config.saves and (made == self.config.num_rollout or self._saves.due(made))
 
     async def _leave(self) -> None:
-        if not self._due(self.memory.step):
+        if self._saves.made != self.memory.step:
             await self._save()
 
     async def _save(self) -> None:
         if self.config.saves:
             source = self.parts.source.state() if self._before is None else self._before
-            await self.parts.policy.save(self.memory.to_json(source))
+            with self._saves.saving(self.memory.step):
+                await self.parts.policy.save(self.memory.to_json(source))
 
     async def _shown(self, step: _Step) -> Stepped:
         stepped = Stepped(

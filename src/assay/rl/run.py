@@ -21,6 +21,7 @@ from assay.tracking.lines import BASELINE, MetricLines
 from assay.tracking.trackers import need
 from assay.training import folders
 from assay.training.run_folder import begin_folder, one_writer
+from assay.training.saving import SavingConfig
 
 from .clock import Clock
 from .config import TrainConfig
@@ -35,7 +36,8 @@ CONFIG, PLAN, MODEL = "config.json", "plan.json", "model"
 
 _MAY_CHANGE = frozenset(
     {
-        *("num_rollout", "load", "tracker", "tracker_run", "save_interval", "keep_checkpoints"),
+        *("num_rollout", "load", "tracker", "tracker_run"),
+        *SavingConfig.model_fields,
         *("minutes", "stop_after_minutes", "export_model", "rollout_attach"),
         *("ray", "ray_address", "start_timeout_s", "train_timeout_s"),
         *("weight_sync", "weight_bucket_mib", "weight_sync_timeout_s"),

@@ -8,11 +8,12 @@ from pydantic import Field, model_validator
 
 from assay.core.config import Config
 
+from .saving import SavingConfig
 from .schedule import Decay
 
 
-class TuningConfig(Config):
-    """Which weights are trained and how an update is made, whatever is learned."""
+class ModelConfig(Config):
+    """Which weights are trained, and how they are computed with."""
 
     hf_checkpoint: str = Field(default="smollm2-135m-instruct", min_length=1)
     """The policy to start from: the bundled model, a folder with config.json and safetensors, or a hub name."""
@@ -34,6 +35,10 @@ class TuningConfig(Config):
     """Most packed tokens that go through the model at once, on one device. A longer sample goes alone."""
     share_prompts: bool = True
     """Compute a prompt once for all the responses to it that are in one micro-batch."""
+
+
+class OptimizerConfig(Config):
+    """How an update is made out of gradients."""
 
     optimizer: Literal["adam"] = "adam"
     """AdamW: the weight decay is decoupled, and spares one-dimensional weights (norms, biases)."""
@@ -58,11 +63,6 @@ class TuningConfig(Config):
     clip_grad: float = Field(default=1.0, ge=0)
     """The gradient is scaled down to this norm; 0 leaves it as it is."""
 
-    keep_checkpoints: int = Field(default=2, ge=1)
-    """How many of the last checkpoints stay."""
-    seed: int = 1234
-    """Of everything random here: how a LoRA adapter begins, and what training draws, such as dropout."""
-
     @model_validator(mode="after")
     def _rates(self) -> Self:
         if self.lr_decay_iters is not None and self.lr_warmup_iters >= self.lr_decay_iters:
@@ -73,7 +73,23 @@ class TuningConfig(Config):
         return self
 
 
-class TrainerConfig(TuningConfig):
+class TuningConfig(ModelConfig, OptimizerConfig, SavingConfig):
+    """Which weights are trained and how, whatever is learned."""
+
+    seed: int = 1234
+    """Of everything random here: how a LoRA adapter begins, and what training draws, such as dropout."""
+
+
+class CheckpointConfig(SavingConfig):
+    """Where checkpoints go, and where they come from."""
+
+    save: str | None = None
+    """Folder of the checkpoints."""
+    load: str | None = None
+    """A checkpoint, or a folder of checkpoints of which the last is taken."""
+
+
+class TrainerConfig(TuningConfig, CheckpointConfig):
     """The settings of a trainer: what is tuned, against which reference, and where checkpoints go."""
 
     ref_load: str | None = None
@@ -86,12 +102,6 @@ class TrainerConfig(TuningConfig):
     """Log-probs are those of logits divided by it: the temperature of the rollouts."""
     global_batch_size: int | None = Field(default=None, ge=1)
     """Samples in one optimizer update; a rollout batch is cut into as many updates as come nearest. None: one."""
-    save: str | None = None
-    """Folder of the checkpoints."""
-    save_interval: int | None = Field(default=None, ge=1)
-    """Save after every so many rollouts; None saves at the end only."""
-    load: str | None = None
-    """A checkpoint, or a folder of checkpoints of which the last is taken."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

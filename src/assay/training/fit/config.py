@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from assay.tracking.config import TrackingConfig
 
 from ..config import TrainerConfig, TuningConfig
+from ..saving import SavingConfig
 from ..schedule import Decay
 
 
@@ -48,8 +49,6 @@ class FitConfig(TuningConfig, TrackingConfig):
 
     eval_interval: int | None = Field(default=None, ge=1)
     """Measure after every so many updates; always before the first and after the last one."""
-    save_interval: int | None = Field(default=100, ge=1)
-    """Save after every so many updates, and at the end."""
     export_model: bool = True
     """Write the trained model, an adapter merged into it, to model/ in the run's folder."""
     export_dtype: str | None = Field(default=None, pattern="^(float32|bfloat16|float16)$")
@@ -83,7 +82,8 @@ class FitConfig(TuningConfig, TrackingConfig):
 
 MAY_CHANGE = frozenset(
     {
-        *("tracker", "tracker_run", "tracker_project", "save_interval", "keep_checkpoints", "stop_after_minutes"),
+        *SavingConfig.model_fields,
+        *("tracker", "tracker_run", "tracker_project", "stop_after_minutes"),
         *("eval_interval", "export_model", "export_dtype", "adapter_dtype"),
     }
 )

@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from assay.core.errors import InputError, TrainingStopped
+from assay.core.types import Json
 from assay.tracking.lines import BASELINE
 from assay.tracking.log import MetricLog
 
 from ..measures import of_update
+from ..saving import Saves
 from ..trainer import Trainer
 from .config import FitConfig
 from .length import Length, passes
@@ -46,11 +48,17 @@ class FitState:
 
 @dataclass(slots=True, kw_only=True)
 class FitResult:
-    """What came of it, filled while it goes. ``done``: to the end, not to the end of this call."""
+    """What came of it, filled while it goes. ``done``: to the end, not to the end of this call.
+
+    ``running``: whether it makes updates: from then on it can be asked to leave. ``saved``: updates that are in the
+    last checkpoint; None before the first.
+    """
 
     updates: int = 0
     total: int | None = None
     done: bool = False
+    running: bool = False
+    saved: int | None = None
     last: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
@@ -66,6 +74,7 @@ class Fit:
         *,
         open_log: Callable[[int], MetricLog] | None,
         tell: Tell | None = None,
+        leaving: Callable[[], bool] = lambda: False,
     ) -> None:
         self._task, self._trainer, self._config, self._tell = task, trainer, config, tell
         self.state = _restored(trainer.extra, task)
@@ -73,26 +82,30 @@ class Fit:
         self._order = Order(task.size, config.global_batch_size, seed=config.seed, epochs=epochs)
         self.length = Length.of(config, self._order.updates)
         self._log = None if open_log is None else open_log(self.state.made)
+        self._leaving, self._saves = leaving, Saves(config)
         self.result = result
         result.updates, result.total = self.state.made, self.length.updates
+        result.saved = None if trainer.extra is None else self.state.made
         self._began = time.monotonic()
         self._before = self.state.seconds
 
     def run(self) -> None:
-        """Make the updates that are left, or those that this call has time for; save.
+        """Make the updates that are left, or those that this call has time for, or until it is to leave; save.
 
         Raises:
             TrainingStopped: gradients are not finite. OutputError: a result could not be written.
         """
         try:
+            self.result.running = True
             if self.state.made == 0:
                 self._baseline()
-            saved = self.state.made
-            while not self._over() and not self._call_is_over():
+            began, leave = self.state.made, False
+            while not (leave or self._over() or self._call_is_over()):
                 self._update()
-                if self._due(self._config.save_interval):
+                leave, due = self._asked()
+                if due:
                     self._save()
-                    saved = self.state.made
+            saved = began if self._saves.made is None else self._saves.made
             if saved < self.state.made or not self._config.checkpoints.exists():
                 self._save()
             self.result.done = self._over()
@@ -139,14 +152,15 @@ class Fit:
 
     def _save(self) -> None:
         state = self.state
-        self._trainer.save(
-            extra={
-                "fit": state.made,
-                "seconds": state.seconds,
-                "skipped": state.skipped,
-                "identity": self._task.identity,
-            }
-        )
+        told: Json = {"fit": state.made, "seconds": state.seconds, "skipped": state.skipped, "identity": state.identity}
+        with self._saves.saving(state.made):
+            self._trainer.save(extra=told)
+        self.result.saved = state.made
+
+    def _asked(self) -> tuple[bool, bool]:
+        """Whether to leave, as any rank was asked to, and whether a checkpoint is due, by the first rank's clock."""
+        told = self._trainer.ranks.gather((self._leaving(), self._saves.due(self.state.made)))
+        return any(leave for leave, _ in told), told[0][1]
 
     def _due(self, interval: int | None) -> bool:
         return interval is not None and self.state.made % interval == 0

@@ -40,12 +40,19 @@ class Fitted:
     policy: MakePolicy | None = None
 
 
-def run_fit(config: FitConfig, make: Callable[[], Fitted], result: FitResult, tell: Tell | None = None) -> bool:
+def run_fit(
+    config: FitConfig,
+    make: Callable[[], Fitted],
+    result: FitResult,
+    tell: Tell | None = None,
+    leaving: Callable[[], bool] = lambda: False,
+) -> bool:
     """Fit; ``result`` is up to date whenever this ends. Returns whether this process is the one that shows it.
 
     Args:
         make: loads and checks the data. Called before the model is loaded.
         tell: told every update, on the first rank.
+        leaving: asked after every update; True ends the fit there, with its state saved.
 
     Raises:
         InputError, StartError: it cannot begin; nothing was trained.
@@ -57,7 +64,8 @@ def run_fit(config: FitConfig, make: Callable[[], Fitted], result: FitResult, te
         fitted = make()
         trainer = Trainer(config.trainer(load), policy=fitted.policy)
         log = _open(config) if ranks.first else None
-        fit = Fit(fitted.task, trainer, config, result, open_log=log, tell=tell if ranks.first else None)
+        told = tell if ranks.first else None
+        fit = Fit(fitted.task, trainer, config, result, open_log=log, tell=told, leaving=leaving)
         fit.run()
         if result.done:
             _export(trainer, config)
