@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 
 from assay.bench.audit.plan import AuditPlan
 
-from .asking import AskingFlags
+from .asking import ASKING_PANELS, AskingFlags
 
-AUDIT_PANELS: dict[type[BaseModel], str] = {AuditPlan: "What is asked"}
+AUDIT_PANELS: dict[type[BaseModel], str] = {**ASKING_PANELS, AuditPlan: "What is asked"}
 """Headings of the help."""
 
 

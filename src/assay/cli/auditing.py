@@ -83,7 +83,7 @@ def _ask(flags: AuditFlags, asking: JudgeFlags, judge: Judge, built: Built, plan
         judge=judge,
         folder=flags.out,
         concurrency=flags.concurrency,
-        deadline_s=flags.deadline,
+        deadline_s=flags.deadline_s,
         fresh=flags.fresh,
         retry_failed=flags.retry_failed,
     )

@@ -13,6 +13,7 @@ from assay.core.config import Config
 from .bench_report import BenchCompareFlags, BenchReportFlags
 from .bench_run import RUN_PANELS, BenchItemsFlags, BenchListFlags, BenchRunFlags
 from .declare import verb
+from .help import HelpfulCommand
 
 
 class CheckTableFlags(Config):
@@ -49,10 +50,10 @@ bench = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-bench.command("run")(verb(BenchRunFlags, "bench_running:bench_run", RUN_PANELS))
-bench.command("list")(verb(BenchListFlags, "bench_listing:bench_list"))
-bench.command("items")(verb(BenchItemsFlags, "bench_listing:bench_items"))
-bench.command("report")(verb(BenchReportFlags, "bench_reporting:bench_report"))
-bench.command("compare")(verb(BenchCompareFlags, "bench_reporting:bench_compare"))
-bench.command("check-table")(verb(CheckTableFlags, "benching:check_table"))
-bench.command("triage")(verb(TriageFlags, "triaging:triage"))
+bench.command("run", cls=HelpfulCommand)(verb(BenchRunFlags, "bench_running:bench_run", RUN_PANELS))
+bench.command("list", cls=HelpfulCommand)(verb(BenchListFlags, "bench_listing:bench_list"))
+bench.command("items", cls=HelpfulCommand)(verb(BenchItemsFlags, "bench_listing:bench_items"))
+bench.command("report", cls=HelpfulCommand)(verb(BenchReportFlags, "bench_reporting:bench_report"))
+bench.command("compare", cls=HelpfulCommand)(verb(BenchCompareFlags, "bench_reporting:bench_compare"))
+bench.command("check-table", cls=HelpfulCommand)(verb(CheckTableFlags, "benching:check_table"))
+bench.command("triage", cls=HelpfulCommand)(verb(TriageFlags, "triaging:triage"))

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from assay.bench.running.passes import RunPlan
 from assay.core.config import Config
 
-from .asking import AskingFlags
+from .asking import ASKING_PANELS, AskingFlags
 from .declare import JsonObject
 from .judge import CostFlags
 
@@ -51,6 +51,7 @@ class DataFlags(Config):
 
 
 RUN_PANELS: dict[type[BaseModel], str] = {
+    **ASKING_PANELS,
     DataFlags: "Data",
     WhoFlags: "Who answers",
     RunPlan: "How much, and how it counts",

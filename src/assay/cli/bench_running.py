@@ -115,7 +115,7 @@ def _one(
             folder=flags.out / benchmark.name,
             seed=flags.seed,
             concurrency=flags.concurrency,
-            deadline_s=flags.deadline,
+            deadline_s=flags.deadline_s,
             fresh=flags.fresh,
             retry_failed=flags.retry_failed,
         )

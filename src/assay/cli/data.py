@@ -12,6 +12,7 @@ from pydantic import Field
 from assay.core.config import Config
 
 from .declare import JsonObject, verb
+from .help import HelpfulCommand
 
 
 class GenerateFlags(Config):
@@ -105,7 +106,7 @@ data = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-data.command("generate")(verb(GenerateFlags, "data_run:generate_data"))
-data.command("stats")(verb(StatsFlags, "data_run:show_stats"))
-data.command("check")(verb(CheckFlags, "data_run:check_data"))
-data.command("answer")(verb(AnswerFlags, "data_answer:answer_prompts"))
+data.command("generate", cls=HelpfulCommand)(verb(GenerateFlags, "data_run:generate_data"))
+data.command("stats", cls=HelpfulCommand)(verb(StatsFlags, "data_run:show_stats"))
+data.command("check", cls=HelpfulCommand)(verb(CheckFlags, "data_run:check_data"))
+data.command("answer", cls=HelpfulCommand)(verb(AnswerFlags, "data_answer:answer_prompts"))

@@ -16,7 +16,6 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 import typer
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic.fields import FieldInfo
-from rich.markup import escape
 from typer.models import ArgumentInfo, OptionInfo
 
 from assay.core.config import explain
@@ -65,8 +64,9 @@ def verb(
     """A function for ``typer`` with a parameter for each field of ``kind``, which it checks and hands to ``run``.
 
     ``run`` is named as ``module:function`` of this package and imported when the verb runs, so that help stays fast.
-    ``panels``: the headings of the help under which the fields of base classes stand. ``recipe``: the field with the
-    file whose flags stand under those of the command line; the whole is checked, not what was typed alone.
+    ``panels``: the headings of the help, in their order: a flag stands under that of the class which declares its
+    field (the most basic one, where several say it anew). ``recipe``: the field with the file whose flags stand under
+    those of the command line; the whole is checked, not what was typed alone.
 
     A field's ``Annotated[..., typer.Argument()]`` or ``typer.Option("--out", "-o")`` says more about its flag.
     """
@@ -82,16 +82,31 @@ def verb(
         made = checked(kind, **values) if file is None else over_recipe(kind, file, read_recipe(file), values)
         vars(import_module(f".{module}", __package__))[function](made)
 
-    headings = {name: heading for base, heading in (panels or {}).items() for name in base.model_fields}
+    known = headings(kind, panels or {})
+    order = {heading: place for place, heading in enumerate(dict.fromkeys((panels or {}).values()), 1)}
     parameters = [
-        _parameter(name, field, headings.get(name), elsewhere=recipe is not None)
-        for name, field in kind.model_fields.items()
+        _parameter(name, kind.model_fields[name], known.get(name), elsewhere=recipe is not None)
+        for name in sorted(kind.model_fields, key=lambda name: order.get(known.get(name, ""), 0))
     ]
     parameters.insert(0, inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context))
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     command.__doc__ = kind.__doc__
     return command
+
+
+def headings(kind: type[BaseModel], panels: Mapping[type[BaseModel], str]) -> dict[str, str]:
+    """The heading of each field that has one: that of the class which declares it, among those of ``panels``.
+
+    Where several do, it is the most basic one of a line, and the first of several lines.
+    """
+    owners: dict[str, type[BaseModel]] = {}
+    for base in kind.__mro__:
+        if issubclass(base, BaseModel) and base in panels:
+            for name in inspect.get_annotations(base).keys() & kind.model_fields.keys():
+                if name not in owners or issubclass(owners[name], base):
+                    owners[name] = base
+    return {name: panels[owner] for name, owner in owners.items()}
 
 
 def _given(context: typer.Context, values: dict[str, Any]) -> dict[str, Any]:
@@ -112,7 +127,7 @@ def _parameter(name: str, field: FieldInfo, heading: str | None, *, elsewhere: b
     # One that is on by itself can be turned off.
     decls = (f"--{flag}/--no-{flag}" if field.default is True else f"--{flag}",) if field.annotation is bool else ()
     info = copy(said) if said is not None else typer.Option(*decls)
-    info.help = escape(" ".join((field.description or "").replace("``", "").split()))
+    info.help = " ".join((field.description or "").replace("``", "").split())
     info.rich_help_panel = heading
     annotation: Any = _plain(field.annotation)
     default: Any = inspect.Parameter.empty if field.is_required() else field.get_default(call_default_factory=True)

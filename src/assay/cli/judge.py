@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, model_validator
 from assay.core.config import Config
 from assay.wire.voting import VotingFields
 
-from .asking import AskingFlags
+from .asking import ASKING_PANELS, AskingFlags
 from .declare import JsonObject
 
 
@@ -58,7 +58,13 @@ class CostFlags(Config):
     """Active parameters of the judge model, where its engine does not know them."""
 
 
-PANELS: dict[type[BaseModel], str] = {VotingFlags: "Voting", ReplayFlags: "Recorded runs", CostFlags: "Cost"}
+PANELS: dict[type[BaseModel], str] = {
+    **ASKING_PANELS,
+    VotingFlags: "Voting",
+    VotingFields: "Voting",
+    ReplayFlags: "Recorded runs",
+    CostFlags: "Cost",
+}
 """Headings of the help."""
 
 

@@ -54,7 +54,7 @@ def judge_file(flags: JudgeFlags, source: str) -> None:
         out=out,
         seed=flags.seed,
         concurrency=flags.concurrency,
-        deadline_s=flags.deadline,
+        deadline_s=flags.deadline_s,
         fresh=flags.fresh,
         retry_failed=flags.retry_failed,
         plan=flags.plan(),

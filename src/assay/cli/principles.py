@@ -44,7 +44,7 @@ class PrinciplesFlags(Config):
     """Only the first so many items."""
     concurrency: int = Field(default=32, ge=1)
     """Prompts at the same time."""
-    deadline: float = Field(default=300.0, gt=0)
+    deadline_s: float = Field(default=300.0, gt=0)
     """Seconds that one prompt may take, retries included."""
     reask: int = Field(default=1, ge=0)
     """How often a text without principles is asked again."""

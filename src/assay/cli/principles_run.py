@@ -59,7 +59,7 @@ def _ask(flags: PrinciplesFlags) -> None:
         out=flags.out.with_name(f"{flags.out.name}.run.parquet"),
         seed=flags.seed,
         concurrency=flags.concurrency,
-        deadline_s=flags.deadline,
+        deadline_s=flags.deadline_s,
         fresh=flags.fresh,
         retry_failed=flags.retry_failed,
     )

@@ -94,7 +94,7 @@ def _weighed(flags: JudgeFlags, recorded: list[Recording]) -> list[Recording]:
     async def weigh() -> list[Recording]:
         # Built here: an engine belongs to the event loop that it is used in.
         meta = meta_of(str(flags.meta), flags)
-        return await weigh_again(recorded, meta, concurrency=flags.concurrency, deadline_s=flags.deadline)
+        return await weigh_again(recorded, meta, concurrency=flags.concurrency, deadline_s=flags.deadline_s)
 
     return asyncio.run(weigh())
 

@@ -8,16 +8,33 @@ from typing import Annotated, Literal
 import typer
 from pydantic import BaseModel, Field
 
+from assay.core.config import Config
 from assay.spct.plan import RftPlan
 
-from .asking import AskingFlags
+from .asking import ASKING_PANELS, AskingFlags
 from .declare import JsonObject
 
-RFT_PANELS: dict[type[BaseModel], str] = {RftPlan: "What is kept"}
+
+class GeneralFlags(Config):
+    """General instructions to mix in, so that the model stays what it was elsewhere."""
+
+    general: str | None = None
+    """File of general instructions to mix in at --ratio: with answers, or prompts that the model answers."""
+    general_model: str | None = None
+    """Model that answers them, where it is not --model: the base model that is to be trained."""
+    general_sampling: JsonObject = Field(default_factory=lambda: {"temperature": 0.7})
+    """JSON: how they are answered; what it does not say is as in --sampling."""
+
+
+RFT_PANELS: dict[type[BaseModel], str] = {
+    **ASKING_PANELS,
+    RftPlan: "What is kept",
+    GeneralFlags: "General instructions",
+}
 """Headings of the help."""
 
 
-class RftFlags(AskingFlags, RftPlan):
+class RftFlags(AskingFlags, GeneralFlags, RftPlan):
     """Sample a judge on ITEMS with gold, keep the samples that are right, and write rows for assay sft."""
 
     items: Annotated[tuple[str, ...], typer.Argument()] = ()
@@ -33,12 +50,6 @@ class RftFlags(AskingFlags, RftPlan):
     is asked."""
     format: Literal["jsonl", "parquet"] = "jsonl"
     """Of the rows: sft.jsonl or sft.parquet."""
-    general: str | None = None
-    """File of general instructions to mix in at --ratio: with answers, or prompts that the model answers."""
-    general_model: str | None = None
-    """Model that answers them, where it is not --model: the base model that is to be trained."""
-    general_sampling: JsonObject = Field(default_factory=lambda: {"temperature": 0.7})
-    """JSON: how they are answered; what it does not say is as in --sampling."""
     limit: int | None = Field(default=None, ge=1)
     """Only the first so many items of each source."""
     reask: int = Field(default=0, ge=0)

@@ -86,7 +86,7 @@ def _settings(flags: RftFlags) -> Settings:
         plan=RftPlan(**{name: value for name, value in flags if name in RftPlan.model_fields}),
         chinese=flags.language == "zh",
         concurrency=flags.concurrency,
-        deadline_s=flags.deadline,
+        deadline_s=flags.deadline_s,
         fresh=flags.fresh,
         retry_failed=flags.retry_failed,
     )

@@ -9,6 +9,11 @@ import typer
 
 from assay.training.heads.config import HeadConfig
 
+from .fit_panels import fit_panels
+
+RM_PANELS = fit_panels(HeadConfig, "The head")
+"""Headings of the help."""
+
 
 class RmFlags(HeadConfig):
     """Train a reward model with one logit (Bradley-Terry, PairRM, CLoud, meta RM); goes on after a kill."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from assay.core import log
 from assay.core.config import Config
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from assay.service.settings import ServiceSettings
 
 
-class ServeFlags(Config):
-    """Serve judges over HTTP: /generate, /score, /v1/chat/completions, /health, /metrics."""
+class ModelFlags(Config):
+    """The judge models, under the names of the seeds."""
 
     genrm_model_path: str = DEFAULT_MODEL
     """Judge model: the bundled one, a hub name or a folder."""
@@ -39,6 +39,11 @@ class ServeFlags(Config):
     """JSON: temperature, top_p, top_k, max_response_len, chat_template_kwargs."""
     genrm_instances: JsonObject | None = None
     """JSON: {route_key: {model_path, num_gpus, ...}}; several judge models in one service."""
+
+
+class RunnerFlags(Config):
+    """Who runs the judge models."""
+
     engine: Literal["embedded", "sglang", "openai", "fake"] = "embedded"
     """Who runs the judge models; openai is any compatible endpoint."""
     sglang_python: str | None = None
@@ -49,6 +54,11 @@ class ServeFlags(Config):
     """JSON: how replicas are watched and routed to, e.g. token_budget, hedge_quantile, drain_s, hang_s."""
     engine_options: JsonObject = Field(default_factory=dict)
     """JSON: more options of the engine, e.g. base_url."""
+
+
+class OfferedFlags(Config):
+    """What judges are offered, and how they read."""
+
     judge: tuple[str, ...] = ()
     """TOML file of a judge of your own to offer by name; repeatable."""
     meta_rm: JsonObject = Field(default_factory=dict)
@@ -62,6 +72,13 @@ class ServeFlags(Config):
     """Judges accept near misses of the verdict's format, and flag them."""
     language: Literal["en", "zh"] = "en"
     """Language of the judges' prompts."""
+    reask: int = Field(default=1, ge=0)
+    """How often a judge whose text holds no verdict is asked again."""
+
+
+class HttpFlags(Config):
+    """Where the service listens, and what it takes."""
+
     host: str = "127.0.0.1"
     """Address to listen on; beyond loopback an API key is required."""
     port: int = 8000
@@ -70,12 +87,6 @@ class ServeFlags(Config):
     """What every route starts with."""
     api_key: Annotated[str | None, typer.Option(envvar="ASSAY_API_KEY", show_envvar=True)] = None
     """Bearer token that clients must send."""
-    record: Path | None = None
-    """Folder of the flight recorder (Parquet); nothing is recorded without it."""
-    cache: Path | None = None
-    """SQLite file of the verdict cache; in memory only without it."""
-    reask: int = Field(default=1, ge=0)
-    """How often a judge whose text holds no verdict is asked again."""
     deadline_s: float = 600.0
     """Deadline of a request that names none, in seconds."""
     max_in_flight: int = 256
@@ -86,6 +97,20 @@ class ServeFlags(Config):
     """Largest request body."""
     drain_s: int = 30
     """Seconds that running requests get to finish in when the service stops."""
+
+
+class KeptFlags(Config):
+    """What is kept of judgments."""
+
+    record: Path | None = None
+    """Folder of the flight recorder (Parquet); nothing is recorded without it."""
+    cache: Path | None = None
+    """SQLite file of the verdict cache; in memory only without it."""
+
+
+class RayFlags(Config):
+    """The service on a Ray cluster."""
+
     ray: Annotated[bool, typer.Option("--ray")] = False
     """Run on Ray: engines as actors, the same app behind Ray Serve; see docs/ray.md."""
     ray_address: str | None = None
@@ -94,6 +119,22 @@ class ServeFlags(Config):
     """With --ray: ingress replicas, which share the engines."""
     ray_num_gpus: int | None = None
     """With --ray: GPUs of the cluster that is started here; those of this machine without it."""
+
+
+SERVE_PANELS: dict[type[BaseModel], str] = {
+    ModelFlags: "Judge models",
+    RunnerFlags: "Engines",
+    OfferedFlags: "Judges",
+    HttpFlags: "HTTP",
+    KeptFlags: "What is kept",
+    RayFlags: "Ray",
+}
+"""Headings of the help."""
+
+
+class ServeFlags(RayFlags, KeptFlags, HttpFlags, OfferedFlags, RunnerFlags, ModelFlags):
+    """Serve judges over HTTP: /generate, /score, /v1/chat/completions, /health, /metrics."""
+
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """How much the log says."""
 

@@ -9,6 +9,11 @@ import typer
 
 from assay.training.sft.config import SftConfig
 
+from .fit_panels import fit_panels
+
+SFT_PANELS = fit_panels(SftConfig, "What is learned")
+"""Headings of the help."""
+
 
 class SftFlags(SftConfig):
     """Fine-tune a model on given completions: LoRA or all weights, one device or many; goes on after a kill."""

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 from .declare import verb
+from .help import HelpfulCommand
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ VERBS: dict[str, Verb] = {
         "serve:ServeFlags",
         "serve:serve",
         "Serve judges over HTTP: /generate, /score, /v1/chat/completions, /health, /metrics.",
+        panels="SERVE_PANELS",
     ),
     "judge": Verb(
         "judge:JudgeFlags",
@@ -71,18 +73,21 @@ VERBS: dict[str, Verb] = {
         "train:TrainFlags",
         "training:train_run",
         "Train a policy with rewards from a judge: rollouts, judging, updates, evaluation; goes on after a kill.",
+        panels="TRAIN_PANELS",
         recipe="recipe",
     ),
     "sft": Verb(
         "sft:SftFlags",
         "fitting:sft_run",
         "Fine-tune a model on given completions: LoRA or all weights, one device or many; goes on after a kill.",
+        panels="SFT_PANELS",
         recipe="recipe",
     ),
     "rm": Verb(
         "rm:RmFlags",
         "fitting:rm_run",
         "Train a reward model with one logit (Bradley-Terry, PairRM, CLoud, meta RM); goes on after a kill.",
+        panels="RM_PANELS",
         recipe="recipe",
     ),
     "rft": Verb(
@@ -137,7 +142,7 @@ def whole(name: str) -> Any:
         return get_group(found[flags])
     alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
     panels = None if one.panels is None else found[one.panels]
-    alone.command(name)(verb(found[flags], one.run, panels, recipe=one.recipe))
+    alone.command(name, cls=HelpfulCommand)(verb(found[flags], one.run, panels, recipe=one.recipe))
     return get_command(alone)
 
 

@@ -47,7 +47,35 @@ class EngineConfig(Config):
     """Embedded rollouts compute every answer by itself: slower, and a resumed run repeats every token."""
 
 
-class RunConfig(Config):
+class ClusterConfig(Config):
+    """Where the roles run."""
+
+    cluster: str | None = None
+    """Nodes x GPUs x card, such as 1x2xH200; needed where --resource places roles."""
+    ray: bool = False
+    """Run the roles as Ray actors in one placement group."""
+    ray_address: str | None = None
+    """Address of a running Ray cluster; one is started on this machine without it."""
+    start_timeout_s: float = Field(default=1800.0, gt=0)
+    """With --ray, seconds that one stage of a start (a rank's process group, its model; an engine) may take before the
+    run ends, naming it."""
+    train_timeout_s: float = Field(default=3600.0, gt=0)
+    """With --ray, seconds after which a rank of the trainer that does not come back from a call ends the run."""
+
+
+class WeightSyncConfig(Config):
+    """How weights reach the rollout engines."""
+
+    weight_sync: Literal["auto", "tensor", "nccl", "store", "disk"] = "auto"
+    """How weights reach rollout engines: tensor (on a card, or in a process, that they share with the trainer), nccl (a
+    broadcast to SGLang on other cards), store (Ray's object store), or disk (a folder in the run's own)."""
+    weight_bucket_mib: int = Field(default=512, ge=1)
+    """MiB of weights that are sent to SGLang at once (tensor, nccl); both sides need so much memory beside the rest."""
+    weight_sync_timeout_s: float = Field(default=120.0, gt=0)
+    """Seconds after which a bucket of weights that has not arrived is given up, and the engine started anew."""
+
+
+class RunConfig(ClusterConfig, WeightSyncConfig):
     """Where a run is, and what it leaves there."""
 
     run_dir: Path = Path("runs/train")
@@ -58,24 +86,6 @@ class RunConfig(Config):
     """End this call after the step that passes so many, saved; the same command goes on."""
     export_model: bool = False
     """Write the trained policy to model/ in the run's folder when the run is done, an adapter merged into it."""
-    cluster: str | None = None
-    """Nodes x GPUs x card, such as 1x2xH200; needed where --resource places roles."""
-    ray: bool = False
-    """Run the roles as Ray actors in one placement group."""
-    ray_address: str | None = None
-    """Address of a running Ray cluster; one is started on this machine without it."""
-    weight_sync: Literal["auto", "tensor", "nccl", "store", "disk"] = "auto"
-    """How weights reach rollout engines: tensor (on a card, or in a process, that they share with the trainer), nccl (a
-    broadcast to SGLang on other cards), store (Ray's object store), or disk (a folder in the run's own)."""
-    weight_bucket_mib: int = Field(default=512, ge=1)
-    """MiB of weights that are sent to SGLang at once (tensor, nccl); both sides need so much memory beside the rest."""
-    weight_sync_timeout_s: float = Field(default=120.0, gt=0)
-    """Seconds after which a bucket of weights that has not arrived is given up, and the engine started anew."""
-    start_timeout_s: float = Field(default=1800.0, gt=0)
-    """With --ray, seconds that one stage of a start (a rank's process group, its model; an engine) may take before the
-    run ends, naming it."""
-    train_timeout_s: float = Field(default=3600.0, gt=0)
-    """With --ray, seconds after which a rank of the trainer that does not come back from a call ends the run."""
 
 
 PARTS: tuple[type[Config], ...] = (

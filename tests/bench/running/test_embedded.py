@@ -35,7 +35,7 @@ PER_SUBSET = {"rewardbench": 5, "ppe-correctness": 10, "bon": 12, "judgebench": 
 def test_end_to_end(name: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "assay", "bench", "run", name, "--data", str(DATA / SHARED[name]), "--limit",
                str(PER_SUBSET[name]), "--judge", "tokenprob", "--judge-options", '{"min_mass": 0}',
-               "--bootstrap", "50", "--deadline", "1200", "-o", "out"]  # fmt: skip
+               "--bootstrap", "50", "--deadline-s", "1200", "-o", "out"]  # fmt: skip
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode in (0, 1), done.stderr
     found = json.loads((tmp_path / "out" / name / "score.json").read_text())

@@ -7,6 +7,7 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from assay.core.config import Config
 from assay.tracking.config import TrackingConfig
 
 from ..config import TrainerConfig, TuningConfig
@@ -14,8 +15,8 @@ from ..saving import SavingConfig
 from ..schedule import Decay
 
 
-class FitConfig(TuningConfig, TrackingConfig):
-    """The data, how long to train on it, and what is left of it."""
+class ExampleConfig(Config):
+    """The examples."""
 
     data: str = Field(min_length=1)
     """File (JSONL, JSON, CSV, Parquet) or hub dataset to train on."""
@@ -23,8 +24,12 @@ class FitConfig(TuningConfig, TrackingConfig):
     """Another one to measure on; without it, --eval-share of the data."""
     eval_share: float = Field(default=0.0, ge=0, le=0.5)
     """Share of the data that is held out to measure on: all examples of a prompt, or none."""
-    run_dir: Path = Path("runs/fit")
-    """Folder of the run: config, metrics, checkpoints, model, adapter, report."""
+    max_length: int | None = Field(default=None, ge=2)
+    """Leave out examples with more tokens; they are counted, and none is cut. None: the model's own limit."""
+
+
+class LengthConfig(Config):
+    """How long the fit lasts."""
 
     epochs: float | None = Field(default=None, gt=0)
     """Passes over the data. Which of --epochs, --max-updates and --minutes is reached first ends the training; none of
@@ -35,26 +40,34 @@ class FitConfig(TuningConfig, TrackingConfig):
     """Minutes of training, over all calls; the rate then follows the time spent, not the count of updates."""
     stop_after_minutes: float | None = Field(default=None, gt=0)
     """End this call, with a checkpoint, after so many minutes; the same command goes on."""
-
     global_batch_size: int = Field(default=32, ge=1)
     """Examples in one optimizer update."""
-    max_length: int | None = Field(default=None, ge=2)
-    """Leave out examples with more tokens; they are counted, and none is cut. None: the model's own limit."""
-    lr: float = Field(default=1e-5, gt=0)
-    """The highest learning rate."""
-    lr_decay_style: Decay = "cosine"
-    """How the rate falls after the warm-up, to --min-lr at the end of the training (or at --lr-decay-iters)."""
     lr_warmup_minutes: float = Field(default=0.0, ge=0)
     """With --minutes: the rate rises to lr over so many."""
-
     eval_interval: int | None = Field(default=None, ge=1)
     """Measure after every so many updates; always before the first and after the last one."""
+
+
+class ExportConfig(Config):
+    """What is left of it."""
+
+    run_dir: Path = Path("runs/fit")
+    """Folder of the run: config, metrics, checkpoints, model, adapter, report."""
     export_model: bool = True
     """Write the trained model, an adapter merged into it, to model/ in the run's folder."""
     export_dtype: str | None = Field(default=None, pattern="^(float32|bfloat16|float16)$")
     """Type of the exported weights; without it that of the computation."""
     adapter_dtype: str = Field(default="float32", pattern="^(float32|bfloat16|float16)$")
     """Type of the exported adapter."""
+
+
+class FitConfig(TuningConfig, ExampleConfig, LengthConfig, ExportConfig, TrackingConfig):
+    """The data, how long to train on it, and what is left of it."""
+
+    lr: float = Field(default=1e-5, gt=0)
+    """The highest learning rate."""
+    lr_decay_style: Decay = "cosine"
+    """How the rate falls after the warm-up, to --min-lr at the end of the training (or at --lr-decay-iters)."""
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
