@@ -12,6 +12,7 @@ from assay.engines.embedded.config import DEFAULT_MODEL
 from assay.engines.embedded.shipped import DEFAULT_ADAPTER
 
 from .declare import verb
+from .help import HelpfulCommand
 
 
 class ShowFlags(Config):
@@ -54,6 +55,6 @@ model = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-model.command("show")(verb(ShowFlags, "model_run:show"))
-model.command("merge")(verb(MergeFlags, "model_run:merge"))
-model.command("card")(verb(CardFlags, "model_run:card"))
+model.command("show", cls=HelpfulCommand)(verb(ShowFlags, "model_run:show"))
+model.command("merge", cls=HelpfulCommand)(verb(MergeFlags, "model_run:merge"))
+model.command("card", cls=HelpfulCommand)(verb(CardFlags, "model_run:card"))
