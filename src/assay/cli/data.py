@@ -90,7 +90,7 @@ class AnswerFlags(Config):
     """JSON: temperature, top_p, top_k, max_new_tokens, stop, ..."""
     concurrency: int = Field(default=32, ge=1)
     """Answers at the same time."""
-    deadline: float = Field(default=300.0, gt=0)
+    deadline_s: float = Field(default=300.0, gt=0)
     """Seconds that one answer may take, retries included."""
     seed: int = Field(default=0, ge=0)
     """Another seed draws other answers."""

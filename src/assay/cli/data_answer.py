@@ -14,6 +14,7 @@ from assay.spct.general import load_general, mixed
 
 from .building import backend
 from .data import AnswerFlags
+from .ending import end
 from .judge import JudgeFlags
 from .progress import judging_progress
 from .showing import say
@@ -22,7 +23,7 @@ ANSWERS = ".answers.parquet"
 
 
 def answer_prompts(flags: AnswerFlags) -> None:
-    """Run the command; ends the process with exit code 1 when some prompts have no answer, 130 after Ctrl-C."""
+    """Run the command; ends the process with the exit code of ``ending``, 130 after Ctrl-C."""
     log.setup("warning")
     if flags.out.suffix != ".jsonl":
         raise InputError(f"--out {str(flags.out)!r} must end in .jsonl")
@@ -33,7 +34,7 @@ def answer_prompts(flags: AnswerFlags) -> None:
         out=flags.out.with_suffix(ANSWERS),
         seed=flags.seed,
         concurrency=flags.concurrency,
-        deadline_s=flags.deadline,
+        deadline_s=flags.deadline_s,
         fresh=flags.fresh,
     )
     if job.items:
@@ -48,8 +49,7 @@ def answer_prompts(flags: AnswerFlags) -> None:
     write_jsonl(flags.out, rows)
     failed = f", {counts.failed} answers are empty, cut off or missing" if counts.failed else ""
     say(f"{len(rows)} rows in {flags.out}: {counts.distilled} answered by the model, {counts.given} as given{failed}")
-    if counts.failed:
-        sys.exit(1)
+    end(skipped=False, made=len(rows))
 
 
 async def _run(flags: AnswerFlags, job: Job) -> None:

@@ -148,7 +148,7 @@ def _samples(recipe: SpctRecipe) -> Stage:
         name=SAMPLES,
         about="rejection sampling: the cold model's samples, without a hint and with one",
         needs=(ITEMS, COLD),
-        commands=(replace(_sampled(words), skips=True),),
+        commands=(_sampled(words, "out/report.json"),),
         settings=_settings(recipe, "judge", "principles", "leave_out", "seed", *own),
     )
 
@@ -165,7 +165,7 @@ def _rft(recipe: SpctRecipe) -> Stage:
         name=RFT,
         about="rejection: the rows that are kept, and general ones",
         needs=(ITEMS, COLD, SAMPLES, GENERAL) if plan.ratio else (ITEMS, COLD, SAMPLES),
-        commands=(_sampled(words),),
+        commands=(_sampled(words, "out/sft.jsonl"),),
         settings=_settings(recipe, "judge", "principles", "leave_out", "seed", "rft"),
     )
 
@@ -176,8 +176,8 @@ def _rft_words(recipe: SpctRecipe) -> tuple[Word, ...]:
     return ("rft", *items, "-o", At(HERE, "out"), *asked)
 
 
-def _sampled(words: Iterable[Word]) -> Command:
-    return Command(name="rft", words=tuple(words), makes="out/sft.jsonl", asks="samples", model=At(COLD, MODEL))
+def _sampled(words: Iterable[Word], made: str) -> Command:
+    return Command(name="rft", words=tuple(words), makes=made, asks="samples", model=At(COLD, MODEL), skips=True)
 
 
 def _sft(recipe: SpctRecipe) -> Stage:
