@@ -33,6 +33,7 @@ class Commands:
         self.ran: list[tuple[str, ...]] = []
         self.codes: dict[str, int] = {}
         self.unfinished: set[str] = set()
+        self.written = "{}\n"
         monkeypatch.setattr(spct_run, "run_command", self.run)
         monkeypatch.setattr(spct_run, "report_run", lambda *_: None)
 
@@ -58,7 +59,7 @@ class Commands:
         out = Path(next(words[at + 1] for at, word in enumerate(words) if word in ("-o", "--out")))
         for path in [out] if out.suffix else [out / "sft.jsonl", out / "rl.jsonl"]:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.touch()
+            path.write_text(self.written)
 
 
 @pytest.fixture
@@ -118,10 +119,10 @@ def test_the_time_of_a_call_is_passed_on_and_ends_it(
     assert mark.made is not None
 
 
-def test_skipped_input_is_no_failure_of_a_judge_and_one_of_rft(commands: Commands, tmp_path: Path) -> None:
-    commands.codes |= {"judge": 1}
+def test_skipped_input_is_no_failure_and_nothing_kept_is_one(commands: Commands, tmp_path: Path) -> None:
+    commands.codes |= {"judge": 1, "rft": 1}
     run_spct(flags(tmp_path))
-    commands.codes |= {"rft": 1}
+    commands.written = ""
     with pytest.raises(Exception, match="rft: rft ended with exit code 1"):
         run_spct(flags(tmp_path, redo=("rft",)))
 

@@ -139,7 +139,7 @@ class _Call:
         mark = mark.model_copy(update={"seconds": mark.seconds + ended.seconds, "lines": lines})
         if ended.stopped:
             return mark, False
-        if ended.code and not (command.skips and ended.code == 1 and (folder / command.makes).exists()):
+        if ended.code and not (command.skips and ended.code == 1 and _holds(folder / command.makes)):
             write_mark(folder, mark)
             raise _failed(one, command, ended.code, path)
         made = (folder / command.makes).exists()
@@ -147,6 +147,11 @@ class _Call:
             raise StartError(f"{one.name}: {command.name} ended well and made no {str(folder / command.makes)!r}")
         say(f"    {duration(ended.seconds)} · {tail(path, 2).partition(chr(10))[0]}")
         return mark, made
+
+
+def _holds(path: Path) -> bool:
+    """Whether something came of a command that skipped some input: exit code 1 also means that nothing did."""
+    return path.is_dir() or (path.is_file() and path.stat().st_size > 0)
 
 
 def _failed(one: Due, command: Command, code: int, path: Path) -> AssayError:

@@ -53,7 +53,7 @@ class Command:
 
     ``flags``: those that go into a file of flags (``-c``). ``makes``: what is there, in the stage's folder, once it is
     done. ``model``: whose answers it asks for. ``timed``: takes ``--stop-after-minutes``; others are interrupted.
-    ``skips``: exit code 1 (some input was skipped) is no failure.
+    ``skips``: exit code 1 (some input was skipped) is no failure, unless what it makes is empty.
     """
 
     name: str
