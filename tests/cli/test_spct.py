@@ -57,7 +57,7 @@ class Commands:
             (run / "model").mkdir(parents=True)
             return
         out = Path(next(words[at + 1] for at, word in enumerate(words) if word in ("-o", "--out")))
-        for path in [out] if out.suffix else [out / "sft.jsonl", out / "rl.jsonl"]:
+        for path in [out] if out.suffix else [out / name for name in ("sft.jsonl", "rl.jsonl", "report.json")]:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self.written)
 
