@@ -1,4 +1,4 @@
-"""Both ways of packed attention equal plain attention under a mask written out, gradients included."""
+"""All ways of packed attention equal plain attention under a mask written out, gradients included."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from assay.engines.embedded.attention import Plan
 from assay.training.attention import PaddedPlan, SegmentPlan, plan_for
+from assay.training.blocks import Block, BlockPlan, blocks_of
 from assay.training.packing import Segment
 
 SEGMENTS = [
@@ -40,14 +42,19 @@ def written_out(query: Tensor, key: Tensor, value: Tensor, scale: float, window:
 
 
 @pytest.mark.parametrize("window", [None, 3, 100])
-@pytest.mark.parametrize("way", ["segments", "padded"])
+@pytest.mark.parametrize("way", ["segments", "padded", "blocks"])
 def test_equals_attention_under_a_mask(way: str, window: int | None) -> None:
     generator = torch.Generator().manual_seed(0)
     tensors = [
         torch.randn(heads, TOTAL, DIM, generator=generator, dtype=torch.float64, requires_grad=True)
         for heads in (HEADS, KV_HEADS, KV_HEADS)
     ]
-    plan = SegmentPlan(SEGMENTS) if way == "segments" else PaddedPlan(SEGMENTS, CPU)
+    plans: dict[str, Plan] = {
+        "segments": SegmentPlan(SEGMENTS),
+        "padded": PaddedPlan(SEGMENTS, CPU),
+        "blocks": BlockPlan(SEGMENTS, blocks_of(SEGMENTS), CPU),
+    }
+    plan = plans[way]
     found, expected = plan.attend(0, *tensors, 0.3, window), written_out(*tensors, 0.3, window)
     torch.testing.assert_close(found, expected)
     pull = torch.randn(expected.shape, generator=generator, dtype=torch.float64)
@@ -62,3 +69,19 @@ def test_the_way_depends_on_the_device_and_the_size() -> None:
     assert isinstance(plan_for([Segment(size=44), Segment(size=32, after=0)], CPU), SegmentPlan)
     assert isinstance(plan_for([Segment(size=9000), Segment(size=9000, after=0)], cuda), SegmentPlan)
     assert isinstance(plan_for([Segment(size=9)], cuda), SegmentPlan)
+
+
+def test_blocks_hold_segments_of_one_prompt_and_about_one_length() -> None:
+    assert blocks_of(SEGMENTS) == [
+        Block(segments=(3, 0), after=None, longest=6),
+        Block(segments=(4,), after=None, longest=2),
+        Block(segments=(1,), after=0, longest=3),
+        Block(segments=(2,), after=0, longest=1),
+        Block(segments=(5,), after=4, longest=5),
+    ]
+
+
+def test_many_rows_of_one_prompt_go_in_blocks_on_a_card() -> None:
+    judged = [Segment(size=200), *(Segment(size=size, after=0) for size in (90, 100, 110) * 40)]
+    assert isinstance(plan_for(judged, CPU), SegmentPlan)
+    assert [len(block.segments) for block in blocks_of(judged)] == [1, 120]

@@ -44,6 +44,10 @@ def add_adapter(
     for p in lm.parameters():
         if p.requires_grad:
             p.data = p.data.to(dtype)
+    for _, layer in lora_layers(lm):
+        # Autocast casts to the type of the product. peft would first widen the input to that of the stored adapter: two
+        # more passes over every activation.
+        layer.cast_input_dtype_enabled = lm.dtype == dtype
 
 
 def lora_layers(lm: nn.Module) -> Iterator[tuple[str, Any]]:

@@ -45,10 +45,11 @@ class TrainSequence:
             raise InputError("a training sequence has an empty prompt: nothing predicts its first response token")
         if not self.response_ids:
             raise InputError("a training sequence has an empty response: leave such samples out")
-        for name, values in self._per_token().items():
+        for name, values in {"loss_mask": self.loss_mask, **self._per_token()}.items():
             if len(values) != len(self.response_ids):
                 told = f"{len(values)} entries for {len(self.response_ids)} response tokens"
                 raise InputError(f"{name} of a training sequence has {told}")
+        for name, values in self._per_token().items():
             if not all(math.isfinite(value) for value in values):
                 raise InputError(f"{name} of a training sequence holds a number that is not finite")
         if isinstance(self.advantage, int | float) and not math.isfinite(self.advantage):
@@ -61,7 +62,6 @@ class TrainSequence:
 
     def _per_token(self) -> dict[str, Sequence[float]]:
         given: dict[str, Sequence[float] | None] = {
-            "loss_mask": self.loss_mask,
             "advantage": self.advantage if isinstance(self.advantage, tuple) else None,
             "rollout_logprobs": self.rollout_logprobs,
             "old_logprobs": self.old_logprobs,

@@ -89,10 +89,11 @@ class Passes:
         with clock.phase("backward"):
             parts = objective.loss(columns if rows else columns.without_weight(), logprobs, entropy)
             parts.loss.backward()
-        return parts.loss.detach(), _on_cpu(parts.metrics)
+        return parts.loss.detach(), parts.metrics
 
     def _summed(self, losses: list[Any], metrics: list[Metrics], shares: list[list[list[Row]]], tokens: int) -> Update:
-        own = (float(sum(loss.double() for loss in losses)), reduce(add, metrics))
+        # Only now: a number read off the device earlier would keep the next micro-batch waiting.
+        own = (float(sum(loss.double() for loss in losses)), _on_cpu(reduce(add, metrics)))
         everybody = self._ranks.gather(own)
         rows = [row for share in shares for micro in share for row in micro]
         return Update(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import compress, pairwise
 
 from .batch import TrainSequence
 
@@ -110,7 +110,8 @@ def pack(rows: Sequence[Row], sequences: Sequence[TrainSequence], *, masked: boo
             packed.positions.extend(range(len(prompt), len(prompt) + size))
             if size and not alone:
                 packed.segments.append(Segment(size=size, after=parent))
-            wanted = [i for i, on in enumerate(sequence.loss_mask) if on or not masked]
+            places = range(len(sequence.response_ids))
+            wanted = list(compress(places, sequence.loss_mask) if masked else places)
             packed.predict.extend(start + i - 1 if i else first + len(prompt) - 1 for i in wanted)
             packed.targets.extend(sequence.response_ids[i] for i in wanted)
             packed.samples.extend([sample] * len(wanted))

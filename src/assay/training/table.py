@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from itertools import accumulate, chain
+from itertools import accumulate, chain, compress
 
 import torch
 from torch import Tensor
@@ -69,7 +69,7 @@ class Table:
         self.columns = Columns(
             sequence=index.to(device),
             weights=weights(torch.ones_like(index, dtype=torch.bool), index).to(device=device, dtype=dtype),
-            advantages=self._tensor([s.advantages() for s in sequences]),
+            advantages=self._advantages(counts),
             old=self._column("old_logprobs", [s.old_logprobs for s in sequences]),
             reference=self._column("reference_logprobs", [s.reference_logprobs for s in sequences]),
             rollout=self._column("rollout_logprobs", [s.rollout_logprobs for s in sequences]),
@@ -83,6 +83,13 @@ class Table:
         runs = (range(self._ends[s], self._ends[s + 1]) for s in samples)
         return torch.tensor(list(chain.from_iterable(runs)), dtype=torch.long, device=self._device)
 
+    def _advantages(self, counts: list[int]) -> Tensor:
+        given = [s.advantage for s in self._sequences]
+        if any(isinstance(each, tuple) for each in given):
+            return self._tensor([s.advantages() for s in self._sequences])
+        each = torch.tensor(given, dtype=self._dtype)
+        return each.repeat_interleave(torch.tensor(counts)).to(self._device)
+
     def _column(self, name: str, values: Sequence[PerToken | None]) -> Tensor | None:
         given = [v for v in values if v is not None]
         if not given:
@@ -92,10 +99,5 @@ class Table:
         return self._tensor(given)
 
     def _tensor(self, values: Sequence[Sequence[float]]) -> Tensor:
-        kept = [
-            v
-            for s, row in zip(self._sequences, values, strict=True)
-            for v, on in zip(row, s.loss_mask, strict=True)
-            if on
-        ]
-        return torch.tensor(kept, dtype=self._dtype, device=self._device)
+        kept = chain.from_iterable(compress(row, s.loss_mask) for s, row in zip(self._sequences, values, strict=True))
+        return torch.tensor(list(kept), dtype=self._dtype, device=self._device)

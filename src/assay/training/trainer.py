@@ -116,7 +116,7 @@ class Trainer:
                 updates = first + self._filled(updates[1:], "old_logprobs", "actor")
         done = tuple(self._update(sequences, objective, clock, lr) for sequences in updates)
         return StepMetrics(
-            step=self.updates, weight_version=self.weight_version, updates=done, seconds=dict(clock.seconds)
+            step=self.updates, weight_version=self.weight_version, updates=done, seconds=clock.seconds
         )
 
     def save(self, root: Path | None = None, *, extra: Json = None) -> Path:

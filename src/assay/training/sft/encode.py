@@ -29,12 +29,13 @@ class Encoded:
     """A byte for each token behind the prompt: 1 where it is learned."""
     weight: float = 1.0
 
-    def sequence(self) -> TrainSequence:
-        """For the trainer."""
+    def sequence(self, opening: int = 0) -> TrainSequence:
+        """For the trainer. ``opening``: tokens that go as the prompt, where that is shared with other rows."""
+        start = min(opening or self.prompt, self.prompt)
         return TrainSequence(
-            prompt_ids=tuple(self.ids[: self.prompt]),
-            response_ids=tuple(self.ids[self.prompt :]),
-            loss_mask=tuple(map(bool, self.mask)),
+            prompt_ids=tuple(self.ids[:start]),
+            response_ids=tuple(self.ids[start:]),
+            loss_mask=(False,) * (self.prompt - start) + tuple(map(bool, self.mask)),
         )
 
 

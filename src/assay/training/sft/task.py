@@ -20,6 +20,7 @@ from ..table import Columns
 from ..trainer import Trainer
 from .config import SftConfig
 from .encode import Encoded, Encoder
+from .openings import openings
 from .rows import read_rows
 
 
@@ -64,12 +65,15 @@ class Loaded:
 class SftTask:
     """See the module."""
 
-    def __init__(self, train: Sequence[Encoded], held: Sequence[Encoded], *, too_long: int = 0) -> None:
+    def __init__(
+        self, train: Sequence[Encoded], held: Sequence[Encoded], *, too_long: int = 0, share_openings: bool = True
+    ) -> None:
         if not train:
             raise InputError(
                 f"there is nothing to train on ({too_long} rows are longer than max_length, {len(held)} are held out)"
             )
         self._train, self._held = train, held
+        self._openings = openings([row.ids for row in train]) if share_openings else [0] * len(train)
         self.too_long = too_long
         self.held = len(held)
 
@@ -92,7 +96,8 @@ class SftTask:
 
     def batch(self, picked: Sequence[int]) -> tuple[TrainBatch, Objective]:
         rows = [self._train[place] for place in picked]
-        batch = TrainBatch(sequences=tuple(row.sequence() for row in rows))
+        sequences = (row.sequence(self._openings[place]) for place, row in zip(picked, rows, strict=True))
+        batch = TrainBatch(sequences=tuple(sequences))
         return batch, SftObjective(rows=tuple(row.weight for row in rows))
 
     def evaluate(self, trainer: Trainer) -> Mapping[str, float]:
@@ -129,7 +134,7 @@ def load_task(config: SftConfig) -> SftTask:
         held = _encoded(config.eval_data, encoder, longest).rows
     if config.eval_share and not held:
         raise InputError(f"eval_share {config.eval_share:g} of {len(read.rows)} rows holds none out: raise it")
-    return SftTask(train, held, too_long=read.too_long)
+    return SftTask(train, held, too_long=read.too_long, share_openings=config.share_prompts)
 
 
 def _encoded(source: str, encoder: Encoder, longest: int) -> Loaded:
