@@ -64,16 +64,16 @@ class BlockPlan:
         ends = sizes.cumsum(0)
         starts = ends - sizes
         self._blocks = blocks
-        self._prompts = [
-            None if b.after is None else slice(int(starts[b.after]), int(ends[b.after])) for b in blocks
-        ]
+        self._prompts = [None if b.after is None else slice(int(starts[b.after]), int(ends[b.after])) for b in blocks]
         places, back, done = list[Tensor](), torch.empty(int(ends[-1]), dtype=torch.long), 0
         for block in blocks:
             members, columns = torch.tensor(block.segments), torch.arange(block.longest)
             own = sizes[members].unsqueeze(1)
             # A row is filled up with its last token: nothing before it sees that, and what it asks is dropped.
             place = starts[members].unsqueeze(1) + torch.minimum(columns, own - 1)
-            back[place] = done + torch.arange(len(members)).unsqueeze(1) * block.longest + torch.minimum(columns, own - 1)
+            back[place] = (
+                done + torch.arange(len(members)).unsqueeze(1) * block.longest + torch.minimum(columns, own - 1)
+            )
             places.append(place.flatten())
             done += place.numel()
         self._places = [place.to(device, non_blocking=True) for place in places]

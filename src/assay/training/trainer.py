@@ -115,9 +115,7 @@ class Trainer:
                 first = self._filled(updates[:1], "old_logprobs", "actor") if whole else updates[:1]
                 updates = first + self._filled(updates[1:], "old_logprobs", "actor")
         done = tuple(self._update(sequences, objective, clock, lr) for sequences in updates)
-        return StepMetrics(
-            step=self.updates, weight_version=self.weight_version, updates=done, seconds=clock.seconds
-        )
+        return StepMetrics(step=self.updates, weight_version=self.weight_version, updates=done, seconds=clock.seconds)
 
     def save(self, root: Path | None = None, *, extra: Json = None) -> Path:
         """Save a checkpoint under ``root`` (None: ``config.save``), with ``extra`` for the loop; returns its folder.

@@ -97,7 +97,7 @@ MAY_CHANGE = frozenset(
     {
         *SavingConfig.model_fields,
         *("tracker", "tracker_run", "tracker_project", "stop_after_minutes"),
-        *("eval_interval", "export_model", "export_dtype", "adapter_dtype"),
+        *("eval_interval", "export_model", "export_dtype", "adapter_dtype", "encode_workers"),
     }
 )
 """Settings under which the updates that were made are the same updates."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from ..fit.config import FitConfig
 
@@ -20,6 +20,9 @@ class SftConfig(FitConfig):
     stand, ended by the end token. Chat lists always go through the template."""
     train_on: Literal["last", "all"] = "last"
     """Of a conversation, the turns of the assistant that are learned: the last one, or all."""
+
+    encode_workers: int = Field(default=1, ge=1)
+    """Processes that tokenize the rows."""
 
     @model_validator(mode="after")
     def _template(self) -> Self:

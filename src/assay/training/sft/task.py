@@ -19,8 +19,9 @@ from ..source import open_source_model
 from ..table import Columns
 from ..trainer import Trainer
 from .config import SftConfig
-from .encode import Encoded, Encoder
+from .encode import Encoded
 from .openings import openings
+from .reading import EncoderSettings, encoded
 from .rows import read_rows
 
 
@@ -120,26 +121,23 @@ def load_task(config: SftConfig) -> SftTask:
         InputError, StartError: the model's tokenizer cannot be had; a row is unfit; nothing is left to train on.
     """
     source = open_source_model(config)
-    encoder = Encoder(
-        source.tokenizer,
-        vocabulary=source.vocabulary,
-        ends=source.ends,
-        apply_chat_template=config.apply_chat_template,
-        train_on=config.train_on,
-    )
     longest = min(most for most in (config.max_length, source.context, 1 << 30) if most is not None)
-    read = _encoded(config.data, encoder, longest)
+    read = _encoded(config.data, config, longest)
     train, held = split(read.rows, lambda row: list(row.ids[: row.prompt]), config.eval_share, seed=config.seed)
     if config.eval_data is not None:
-        held = _encoded(config.eval_data, encoder, longest).rows
+        held = _encoded(config.eval_data, config, longest).rows
     if config.eval_share and not held:
         raise InputError(f"eval_share {config.eval_share:g} of {len(read.rows)} rows holds none out: raise it")
     return SftTask(train, held, too_long=read.too_long, share_openings=config.share_prompts)
 
 
-def _encoded(source: str, encoder: Encoder, longest: int) -> Loaded:
-    rows = [encoder.encode(row) for row in read_rows(source)]
-    fit = [row for row in rows if len(row.ids) <= longest]
+def _encoded(source: str, config: SftConfig, longest: int) -> Loaded:
+    fit, too_long = list[Encoded](), 0
+    for row in encoded(read_rows(source), EncoderSettings.of(config), config.encode_workers):
+        if len(row.ids) <= longest:
+            fit.append(row)
+        else:
+            too_long += 1
     if not fit:
         raise InputError(f"every row of {source!r} is longer than {longest} tokens (max_length, the model's context)")
-    return Loaded(rows=fit, too_long=len(rows) - len(fit))
+    return Loaded(rows=fit, too_long=too_long)
