@@ -2,8 +2,8 @@
 
 Queries stand at the left of their row, behind them what fills it up; the keys before them are the prompt's, the same
 for all rows. So what a row must not see is all to the right of what it asks from, and causal attention aligned at the
-lower right is exact: one kernel, no mask in memory. The keys of the prompt are expanded, not gathered, so their gradient
-is one sum over the rows, in one order.
+lower right is exact: one kernel, no mask in memory. The keys of the prompt are expanded, not gathered, so that their
+gradient is one sum over the rows, in one order.
 """
 
 from __future__ import annotations

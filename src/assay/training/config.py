@@ -35,6 +35,8 @@ class ModelConfig(Config):
     """Most packed tokens that go through the model at once, on one device. A longer sample goes alone."""
     share_prompts: bool = True
     """Compute a prompt once for all the responses to it that are in one micro-batch."""
+    compile: bool = False
+    """Fuse norms and feed-forward layers by torch.compile: faster on CUDA after a minute or so of compiling."""
 
 
 class OptimizerConfig(Config):

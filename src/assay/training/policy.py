@@ -80,6 +80,8 @@ def load_policy(config: TrainerConfig, *, model: Any = None, device: torch.devic
         add_adapter(lm, rank=config.lora_rank, alpha=config.lora_alpha, seed=config.seed, dtype=stored_dtype(compute))
     if config.gradient_checkpointing:
         checkpoint_activations(lm)
+    if config.compile:
+        compile_layers(lm)
     return Policy(model=token_model, source=source, base_version=version, device=device, compute=compute)
 
 
@@ -178,6 +180,13 @@ def checkpoint_activations(lm: Any) -> None:
         lm.activation_checkpointing_enable(activation_checkpointing_kwargs=options)
     else:  # transformers before 5.20 or so knows the older name only
         lm.gradient_checkpointing_enable(gradient_checkpointing_kwargs=options)
+
+
+def compile_layers(lm: Any) -> None:
+    """Have norms and feed-forward layers compiled, for any number of tokens. Attention and what is between stays."""
+    for name, module in lm.named_modules():
+        if type(module).__name__.endswith("RMSNorm") or name.endswith(".mlp"):
+            module.compile(dynamic=True)
 
 
 def _probes(vocabulary: int) -> list[TrainSequence]:
