@@ -42,6 +42,10 @@ SKIPPED: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("ray_ingress.py", "what Ray costs on the way in; some minutes"),
         ("kill_resume.py --mode ray-co-resident", "the same kills with ranks and engines as actors; longer"),
     ),
+    "needs a GPU": (
+        ("sft_throughput.py", "tokens a second of fine-tuning, and where the time goes; a minute"),
+        ("-m benchmarks.shipped_judge.run fast --adapter ADAPTER --out fast.json", "judges compared; a minute"),
+    ),
     "needs a GPU with SGLang": (
         ("sglang_gpu/run.py life --model JUDGE --other OTHER --out OUT", "two judges on one card; nine minutes"),
         ("sglang_gpu/run.py load --model JUDGE --out OUT", "the service beside SGLang itself; nine minutes"),

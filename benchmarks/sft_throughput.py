@@ -1,4 +1,4 @@
-"""Fine-tuning of a judge on one card: tokens a second and where the time goes, by size of micro-batch, LoRA or all weights.
+"""Fine-tuning of a judge on one card: rows and tokens a second, and where the time goes, by size of micro-batch.
 
     python benchmarks/sft_throughput.py [--tokens 8192,32768,65536] [--seconds 3] [--compile]
 
@@ -34,6 +34,8 @@ PHASES = ("forward", "backward", "optimizer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
+    """One way to train. ``lora_rank`` 0: all weights."""
+
     tokens: int
     lora_rank: int
     compile: bool

@@ -65,23 +65,20 @@ def test_completions_are_read_as_gold_by_the_judge_they_were_written_for(assay, 
             assert (verdict.choice if judge == "pairwise" else verdict.scores.index(max(verdict.scores))) == best
 
 
-def test_the_line_stands_before_the_verdict(assay, tmp_path):
-    assay(
-        "generate",
-        "-o",
-        "l.jsonl",
-        "-n",
-        "20",
-        "-k",
-        "units",
-        "--shape",
-        "single",
-        "--judge",
-        "verifier",
-        "--target",
-        "line",
-    )
+def test_the_judge_is_asked_with_its_options(assay, tmp_path):
+    common = ("-n", "20", "-k", "units", "--shape", "single", "--language", "zh", "--judge", "verifier")
+    assay("generate", "-o", "l.jsonl", *common, "--judge-options", '{"forms": true, "language": "en"}')
     assert all(row["completion"].startswith("<think>") for row in rows(tmp_path / "l.jsonl"))
+    asked = [row["prompt_messages"][-1]["content"] for row in rows(tmp_path / "l.jsonl")]
+    assert all(text.startswith("You compare") and "<think>" in text for text in asked)
+
+
+def test_shares_of_kinds(assay, tmp_path):
+    """Units once, fractions three times: each slice of four items holds them so, and no item twice."""
+    assay("generate", "-o", "s.jsonl", "-n", "40", "-k", "fraction:3", "-k", "units")
+    found = rows(tmp_path / "s.jsonl")
+    assert [row["metadata"]["kind"] for row in found[:5]] == [*["fraction"] * 3, "units", "fraction"]
+    assert len({row["id"] for row in found}) == 40
 
 
 @pytest.mark.parametrize(
@@ -89,7 +86,8 @@ def test_the_line_stands_before_the_verdict(assay, tmp_path):
     [
         (("-o", "x.csv"), "must end in .jsonl or .parquet"),
         (("-o", "x.jsonl", "-k", "poems"), "no kind 'poems'"),
-        (("-o", "x.jsonl", "--target", "line"), "needs --judge verifier"),
+        (("-o", "x.jsonl", "--target", "verdict"), "they need --judge"),
+        (("-o", "x.jsonl", "-k", "fraction:0"), "whole number from 1 on"),
         (("-o", "x.jsonl", "-k", "letter", "--language", "zh"), "nothing to generate"),
     ],
 )

@@ -64,10 +64,19 @@ def test_a_single_candidate_is_read_back_as_its_gold(name, seed, side, language)
     assert isinstance(scored, Verdict)
     assert (scored.scores == (float(BEST),)) == (generated.gold == (1.0,))
     if name in VERIFIED:
-        for target in ("verdict", "line"):
-            verdict = read(build_judge("verifier", language=generated.language), generated, (0,), target=target)
+        for forms in (False, True):
+            verdict = read(build_judge("verifier", language=generated.language, forms=forms), generated, (0,))
             assert isinstance(verdict, Verdict)
             assert (verdict.scores, verdict.flags) == (generated.gold, ())
+
+
+def test_the_verdict_alone_is_the_box_behind_its_label():
+    generated = made("units", "pair", 3)
+    for name, language, label in (("pointwise", "en", "Scores:"), ("pairwise", "zh", "选择：")):
+        judge, draw = build_judge(name, language=language), Draw(vote=0, seed=0, order=(1, 0))
+        (text,), (full,) = (completions(generated, judge, draw, target=target) for target in ("verdict", "full"))
+        assert text.startswith(f"{label} \\boxed{{")
+        assert full.endswith(f"\n{text}")
 
 
 def test_both_orders_name_the_same_candidate():

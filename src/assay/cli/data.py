@@ -25,9 +25,12 @@ class GenerateFlags(Config):
     start: int = Field(default=0, ge=0)
     """Place of the first one in the endless sequence; slices join up."""
     kinds: Annotated[tuple[str, ...], typer.Option("--kind", "-k")] = ()
-    """A kind or a group (answers, problems, instructions); repeatable; all without it."""
+    """A kind or a group (answers, problems, instructions); repeatable; all without it. fraction:3: three shares."""
     each: Annotated[bool, typer.Option("--each")] = False
     """As many of each --kind that is named, in turn: a group is one of them, however many kinds it has."""
+    worked: Path | None = None
+    """A file of questions and worked solutions that end in #### number (GSM8K's): items out of these, as a kind of
+    their own: the only one without --kind, else one more."""
     shapes: Annotated[tuple[Literal["single", "pair", "several"], ...], typer.Option("--shape")] = ()
     """One candidate (gold 0 or 1), two, or four to eight; repeatable; all without it."""
     languages: Annotated[tuple[Literal["en", "zh"], ...], typer.Option("--language")] = ()
@@ -38,8 +41,10 @@ class GenerateFlags(Config):
     """Another seed gives other items."""
     judge: Literal["verifier", "pointwise", "pairwise"] | None = None
     """Add messages and completion: what this judge asks, and the right text; items that it cannot read are left out."""
-    target: Literal["verdict", "line"] = "verdict"
-    """With --judge verifier: the verdict alone, or behind the normal forms that it compares."""
+    judge_options: JsonObject = Field(default_factory=dict)
+    """JSON: options of that judge, e.g. {"forms": true}; its language is that of the item unless said."""
+    target: Literal["full", "verdict"] = "full"
+    """With --judge pointwise or pairwise: all that its prompt asks for, or the box alone."""
     principles: Path | None = None
     """With --judge pointwise: a TOML file of principles that it is given, as with assay judge; its texts write none."""
 

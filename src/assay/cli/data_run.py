@@ -17,15 +17,16 @@ from rich.table import Table
 
 from assay.core.errors import InputError
 from assay.core.types import ChatPrompt, Draw, Item
-from assay.data import BadRecord, FieldMap, item_to_row, load_items, write_jsonl
+from assay.data import BadRecord, FieldMap, item_to_row, load_items, open_source, write_jsonl
 from assay.data.parquet import write_parquet
 from assay.data.preference import Contamination, Doubles, Lengths, Overlap, preference_items, unique_best
 from assay.data.principles import load_given
 from assay.judges import Judge, build_judge
 from assay.synthetic.kinds import kinds_named
 from assay.synthetic.oracle import completions
-from assay.synthetic.record import SHAPES, Generated
+from assay.synthetic.record import SHAPES, Generated, Kind
 from assay.synthetic.stream import Plan
+from assay.synthetic.worked import Worked, read_worked, worked_kind
 
 from .data import CheckFlags, GenerateFlags, StatsFlags
 
@@ -43,8 +44,8 @@ def generate_data(flags: GenerateFlags) -> None:
     write = _WRITERS.get(flags.out.suffix)
     if write is None:
         raise InputError(f"--out {str(flags.out)!r} must end in .jsonl or .parquet")
-    if flags.target == "line" and flags.judge != "verifier":
-        raise InputError("--target line is a text of the verifier: it needs --judge verifier")
+    if flags.judge is None and (flags.target != "full" or flags.judge_options):
+        raise InputError("--target and --judge-options say how a judge is written for: they need --judge")
     judge = _oracle_judge(flags)
     rows = (row for one in _items(flags) for row in _rows(one, flags, judge))
     with _progress("generating", flags.count) as advance:
@@ -56,15 +57,19 @@ def generate_data(flags: GenerateFlags) -> None:
 
 def _items(flags: GenerateFlags) -> Iterator[Generated]:
     """The slice; with ``each``, one of each kind or group in turn."""
+    parts = [kinds_named([name]) for name in flags.kinds] if flags.each else [kinds_named(flags.kinds)]
+    if flags.worked is not None:
+        own = (_worked(flags.worked),)
+        parts = [*parts, own] if flags.each else [(*parts[0], *own) if flags.kinds else own]
     plans = [
         Plan(
-            kinds=kinds_named(names),
+            kinds=kinds,
             shapes=flags.shapes or SHAPES,
             languages=flags.languages or ("en", "zh"),
             side=flags.side,
             seed=flags.seed,
         )
-        for names in ([(name,) for name in flags.kinds] if flags.each else [flags.kinds])
+        for kinds in parts
     ]
     if not plans:
         raise InputError("--each needs kinds: name some with --kind")
@@ -72,13 +77,28 @@ def _items(flags: GenerateFlags) -> Iterator[Generated]:
         yield plans[number % len(plans)].item(number // len(plans))
 
 
+def _worked(file: Path) -> Kind:
+    """The worked solutions of a file as a kind. Raises InputError: a row that is none."""
+    solutions: list[Worked] = []
+    for record in open_source(str(file)).records:
+        where = f"{str(file)!r}, line {record.line}"
+        if isinstance(record, BadRecord):
+            raise InputError(f"{where}: {record.reason}")
+        question, answer = (record.row.get(name) for name in ("question", "answer"))
+        if not isinstance(question, str) or not isinstance(answer, str):
+            raise InputError(f"{where}: a worked solution has texts 'question' and 'answer'; there are {[*record.row]}")
+        solutions.append(read_worked(question, answer, where))
+    return worked_kind(solutions)
+
+
 def _oracle_judge(flags: GenerateFlags) -> Reading | None:
     """How items are read; None: they are written alone. Raises InputError: principles for a judge that takes none."""
-    if flags.principles is None:
-        return None if flags.judge is None else partial(_reading, name=flags.judge, given={})
-    if flags.judge != "pointwise":
-        raise InputError(f"--principles {str(flags.principles)!r} is for --judge pointwise")
-    return partial(_reading, name="pointwise", given={"principles": load_given(flags.principles)})
+    options: dict[str, object] = dict(flags.judge_options)
+    if flags.principles is not None:
+        if flags.judge != "pointwise":
+            raise InputError(f"--principles {str(flags.principles)!r} is for --judge pointwise")
+        options["principles"] = load_given(flags.principles)
+    return None if flags.judge is None else partial(_reading, name=flags.judge, options=options)
 
 
 def _rows(generated: Generated, flags: GenerateFlags, reading: Reading | None) -> Iterator[dict[str, Any]]:
@@ -99,14 +119,15 @@ def _rows(generated: Generated, flags: GenerateFlags, reading: Reading | None) -
     yield row
 
 
-def _reading(generated: Generated, *, name: str, given: Mapping[str, object]) -> Judge | None:
+def _reading(generated: Generated, *, name: str, options: Mapping[str, object]) -> Judge | None:
     """The judge in the form that reads this item; None where it reads none of its shape."""
     item = generated.item
-    if name == "verifier":
-        return None if item.n != 1 or item.reference is None else build_judge(name, language=generated.language)
-    if name == "pairwise":
-        return None if item.n < 2 else build_judge(name, language=generated.language)
-    return build_judge(name, language=generated.language, mode="0-1" if item.n == 1 else "1-10", **given)
+    if name == "verifier" and (item.n != 1 or item.reference is None):
+        return None
+    if name == "pairwise" and item.n < 2:
+        return None
+    form = {"mode": "0-1" if item.n == 1 else "1-10"} if name == "pointwise" else {}
+    return build_judge(name, **{"language": generated.language, **form, **options})
 
 
 def show_stats(flags: StatsFlags) -> None:

@@ -37,6 +37,8 @@ class VerifierConfig(Config):
     """With ``choices``: the least common probability of the labels; below it the verdict is refused."""
     labels: tuple[str, str] = ("1", "0")
     """The replies for a match and for no match."""
+    forms: bool = False
+    """Have both answers written in one normal form before the verdict, as a closed thought."""
     language: Language = "en"
     """The language of the prompt."""
     first: First = "none"
@@ -48,14 +50,16 @@ class VerifierJudge:
     """Scores one candidate 1 (it matches the reference) or 0.
 
     ``labels``: the replies for a match and for no match. ``choices``: ask for the log-probs of the two labels instead
-    of a text; when both together have less than ``min_mass`` of the probability, the verdict is refused. ``first``: a
-    rule that may say "match" before the model is asked; what else it says is for the model to decide.
+    of a text; when both together have less than ``min_mass`` of the probability, the verdict is refused. ``forms``: ask
+    for the normal forms of both answers first, as a thought. ``first``: a rule that may say "match" before the model is
+    asked; what else it says is for the model to decide.
     """
 
     labels: tuple[str, str] = ("1", "0")
     choices: bool = False
     min_mass: float = 0.1
     lenient: bool = False
+    forms: bool = False
     language: Language = "en"
     first: First = "none"
     prompt: str = field(init=False, repr=False)
@@ -74,7 +78,9 @@ class VerifierJudge:
             raise InputError(
                 f"labels: two different words without white space around them are needed, got {self.labels!r}"
             )
-        prompt = load_prompt("verifier", self.language)
+        if self.forms and self.choices:
+            raise InputError("forms are written before the label, and choices read its probability at once: say one")
+        prompt = load_prompt("verifier.forms" if self.forms else "verifier", self.language)
         read: list[Json] = [self.min_mass if self.choices else None, self.lenient]
         asked: list[Json] = [prompt, yes, no, self.choices, *([] if self.first == "none" else [self.first])]
         names = identify(self.name, asked=asked, read=read)

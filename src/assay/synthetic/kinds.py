@@ -104,14 +104,19 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 def kinds_named(names: Iterable[str]) -> tuple[Kind, ...]:
     """The kinds that ``names`` name: kinds, or whole groups; all of them where it names none.
 
+    ``fraction:3`` is named three times, so that a sequence holds three shares of it; the last name of a kind counts.
+
     Raises:
-        InputError: there is no such kind or group.
+        InputError: there is no such kind or group, or the shares are no number from 1 on.
     """
-    found: dict[str, Kind] = {}
-    for wanted in names:
+    found: dict[str, int] = {}
+    for each in names:
+        wanted, colon, shares = each.partition(":")
         own = [kind for kind in KINDS.values() if wanted in (kind.name, kind.group)]
         if not own:
             groups = dict.fromkeys(kind.group for kind in KINDS.values())
             raise InputError(f"no kind {wanted!r} of generated items; there are {', '.join([*groups, *KINDS])}")
-        found |= {kind.name: kind for kind in own}
-    return tuple(found.values() or KINDS.values())
+        if colon and (not shares.isdecimal() or shares.lstrip("0") == ""):
+            raise InputError(f"kind {each!r}: the shares behind the colon must be a whole number from 1 on")
+        found |= {kind.name: int(shares or 1) for kind in own}
+    return tuple(KINDS[name] for name, many in (found or dict.fromkeys(KINDS, 1)).items() for _ in range(many))

@@ -22,8 +22,8 @@ from assay.judges.verifier import VerifierJudge
 
 from .record import Generated
 
-Target: TypeAlias = Literal["verdict", "line"]
-"""What the verifier writes: its label alone, or before it, as a closed thought, the normal forms that it compares."""
+Target: TypeAlias = Literal["full", "verdict"]
+"""All that the judge's prompt asks for, or only what is read off it: the box behind its label, without the reasons."""
 
 BEST = 9
 """The score of a response that meets every criterion."""
@@ -68,40 +68,41 @@ def scores(generated: Generated) -> tuple[int, ...]:
     return tuple(found)
 
 
-def completions(generated: Generated, judge: Judge, draw: Draw, *, target: Target = "verdict") -> tuple[str, ...]:
+def completions(generated: Generated, judge: Judge, draw: Draw, *, target: Target = "full") -> tuple[str, ...]:
     """A right text for each request that ``judge`` plans for the item under ``draw``; ``judge.read`` gives the gold.
 
     Raises:
         InputError: the judge is not one that an oracle writes for, or looks at one candidate and the item has several.
     """
     if isinstance(judge, VerifierJudge):
-        return (_verdict(generated, judge, target),)
+        return (_verdict(generated, judge),)
     if isinstance(judge, PointwiseJudge):
-        return (_pointwise(generated, judge, draw.order),)
+        return (_pointwise(generated, judge, draw.order, target),)
     if isinstance(judge, PairwiseJudge):
         orders = (draw.order, draw.order[::-1]) if judge.both_orders else (draw.order,)
-        return tuple(_pairwise(generated, judge.language, order) for order in orders)
+        return tuple(_pairwise(generated, judge.language, order, target) for order in orders)
     raise InputError(f"no oracle writes for the judge {judge.name!r}; there are verifier, pointwise, pairwise")
 
 
-def _verdict(generated: Generated, judge: VerifierJudge, target: Target) -> str:
+def _verdict(generated: Generated, judge: VerifierJudge) -> str:
     if generated.item.n != 1:
         raise InputError(f"item {generated.item.id!r} has {generated.item.n} candidates; the verifier reads one")
     label = judge.labels[0 if generated.gold[0] == 1 else 1]
-    if target == "verdict" or generated.line is None:
+    if not judge.forms or generated.line is None:
         return label
     return f"<think>{shield(generated.line)}</think>\n{label}"
 
 
-def _pointwise(generated: Generated, judge: PointwiseJudge, order: Sequence[int]) -> str:
+def _pointwise(generated: Generated, judge: PointwiseJudge, order: Sequence[int], target: Target) -> str:
     given = [int(generated.gold[0])] if judge.mode == "0-1" else [scores(generated)[index] for index in order]
     box = ", ".join(map(str, given))
     # A judge that is given its principles is asked for the other two parts alone.
-    return _text(generated, judge.language, order, 2, box, criteria=not (judge.principles or judge.stored))
+    criteria = not (judge.principles or judge.stored)
+    return _said(generated, judge.language, order, 2, box, target, criteria=criteria)
 
 
-def _pairwise(generated: Generated, language: Language, order: Sequence[int]) -> str:
-    return _text(generated, language, order, 3, str(_best(generated, order)))
+def _pairwise(generated: Generated, language: Language, order: Sequence[int], target: Target) -> str:
+    return _said(generated, language, order, 3, str(_best(generated, order)), target)
 
 
 def _best(generated: Generated, order: Sequence[int]) -> int:
@@ -109,9 +110,23 @@ def _best(generated: Generated, order: Sequence[int]) -> int:
     return order.index(generated.gold.index(max(generated.gold))) + 1
 
 
-def _text(
-    generated: Generated, language: Language, order: Sequence[int], label: int, box: str, *, criteria: bool = True
+def _said(
+    generated: Generated,
+    language: Language,
+    order: Sequence[int],
+    label: int,
+    box: str,
+    target: Target,
+    *,
+    criteria: bool = True,
 ) -> str:
+    boxed = f"{_LABELS[language][label]} \\boxed{{{box}}}"
+    if target == "verdict":
+        return boxed
+    return f"{_reasons(generated, language, order, label, criteria=criteria)}\n{boxed}"
+
+
+def _reasons(generated: Generated, language: Language, order: Sequence[int], label: int, *, criteria: bool) -> str:
     # Wording follows from the item and the order shown, so the same request always gets the same text.
     words = random.Random(int(digest(["oracle", generated.item.id, list(order), label]), 16))
     criterion = words.choice(_CRITERION[language])
@@ -129,7 +144,6 @@ def _text(
     parts = (
         f"{labels[0]} {join.join(principles)}",
         f"{labels[1]} {shield(join.join(analysis))}",
-        f"{labels[label]} \\boxed{{{box}}}",
     )
     return "\n".join(parts if criteria else parts[1:])
 

@@ -22,6 +22,8 @@ _ZH_IN_TEN = 3
 class Plan:
     """What a sequence is made of: kinds and shapes in turn, so that any slice holds equal shares of each.
 
+    A kind that is named twice has two shares.
+
     ``languages``: those that are drawn from; a kind without any of them is left out.
     """
 
@@ -42,8 +44,10 @@ class Plan:
 
     def item(self, number: int) -> Generated:
         """The item at this place of the sequence."""
-        kind = self.kinds[number % len(self.kinds)]
-        turn = number // len(self.kinds)
+        place = number % len(self.kinds)
+        kind = self.kinds[place]
+        # A kind that is named several times goes on in its own sequence.
+        turn = number // len(self.kinds) * self.kinds.count(kind) + self.kinds[:place].count(kind)
         return generate(
             kind,
             shape=self.shapes[turn % len(self.shapes)],

@@ -29,6 +29,13 @@ def test_the_longest_opening_that_enough_rows_have() -> None:
     assert openings(given, often=0.5, least=3) == [4, 0, 4, 0, 0, 4]
 
 
+def test_openings_of_nearly_one_length_are_one() -> None:
+    """Half of the rows share one token more than all do: that is no opening of its own."""
+    given = rows([*A, 1, 5], [*A, 1, 6], [*A, 1, 7], [*A, 2, 5], [*A, 3, 6], [*A, 4, 7])
+    assert openings(given, often=0.5, least=2) == [4] * 6
+    assert openings(given, often=0.5, least=1) == [5, 5, 5, 4, 4, 4]
+
+
 def test_few_rows_share_nothing() -> None:
     assert openings(rows([*A, 1]), least=1) == [0]
     assert openings([], least=1) == []

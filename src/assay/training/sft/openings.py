@@ -11,7 +11,7 @@ from array import array
 from collections import deque
 from collections.abc import Sequence
 
-OFTEN = 0.1
+OFTEN = 0.08
 """An opening is what at least this share of all rows begins with: every update then holds several of them."""
 LEAST = 32
 """Tokens; a shorter one is not worth an attention of its own."""
@@ -37,7 +37,24 @@ def openings(rows: Sequence[array[int]], *, often: float = OFTEN, least: int = L
             best.popleft()
         longest = shared[best[0]] if best else 0
         found[row] = longest if longest >= least else 0
+    _joined(found, keys, order, least)
     return found
+
+
+def _joined(found: list[int], keys: list[bytes], order: list[int], least: int) -> None:
+    """Openings that differ by fewer than ``least`` tokens at their ends become one, the shortest of them."""
+    begin = 0
+    for place in range(1, len(order) + 1):
+        if place < len(order):
+            before, row = order[place - 1], order[place]
+            longer = max(found[before], found[row])
+            if found[before] and found[row] and _common(keys[before], keys[row]) > longer - least:
+                continue
+        run = order[begin:place]
+        shortest = min((found[row] for row in run), default=0)
+        for row in run:
+            found[row] = shortest
+        begin = place
 
 
 def _sortable(row: array[int]) -> bytes:
