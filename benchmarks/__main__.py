@@ -43,6 +43,7 @@ SKIPPED: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("kill_resume.py --mode ray-co-resident", "the same kills with ranks and engines as actors; longer"),
     ),
     "needs a GPU": (
+        ("heads_gpu.py", "every reward model on one card, and its logits in SGLang; --help tells how"),
         ("sft_throughput.py", "tokens a second of fine-tuning, and where the time goes; a minute"),
         ("-m benchmarks.shipped_judge.run fast --adapter ADAPTER --out fast.json", "judges compared; a minute"),
     ),
