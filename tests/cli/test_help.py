@@ -46,7 +46,7 @@ def test_no_name_is_cut_at_80_columns(names: tuple[str, ...]) -> None:
         assert (parameter.help or "").split()[0] in shown
 
 
-FREE = {"config", "dump-config", "help", "out", "limit", "format", "log-level", "prompts-only", "easy-from"}
+FREE = {"config", "dump-config", "help", "out", "limit", "format", "log-level", "prompts-only", "easy-from", "recorded"}
 """Flags of the verb itself, which stand before all headings."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import assay.cli.training
+import assay.cli.train_run
 from assay.cli.main import main
 from assay.cli.train import TrainFlags
 from assay.placement import Plan, load_plan
@@ -46,7 +46,7 @@ def arguments(script: Path, folder: Path, *more: str) -> list[str]:
 def trained(monkeypatch: pytest.MonkeyPatch, *said: str) -> TrainConfig:
     """The settings that ``assay train`` would run with."""
     found: list[TrainFlags] = []
-    monkeypatch.setattr(assay.cli.training, "train_run", found.append)
+    monkeypatch.setattr(assay.cli.train_run, "train_run", found.append)
     _called(monkeypatch, "train", *said)
     (flags,) = found
     names = TrainConfig.model_fields.keys() & flags.model_fields_set

@@ -1,4 +1,4 @@
-"""``assay audit``: the biases of a judge on one page. The flags; ``auditing`` does the work."""
+"""``assay audit``: the biases of a judge on one page. The flags; ``audit_run`` does the work."""
 
 from __future__ import annotations
 

@@ -1,46 +1,16 @@
-"""``assay bench``: benchmarks of reward models. The flags."""
+"""``assay bench``: benchmarks of reward models. Its verbs; each has its flags in a file, and its work in another."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
-from pydantic import Field
 
-from assay.core.config import Config
-
+from .bench_list import BenchItemsFlags, BenchListFlags
 from .bench_report import BenchCompareFlags, BenchReportFlags
-from .bench_run import RUN_PANELS, BenchItemsFlags, BenchListFlags, BenchRunFlags
+from .bench_run import RUN_PANELS, BenchRunFlags
+from .bench_table import CheckTableFlags
+from .bench_triage import TriageFlags
 from .declare import verb
 from .help import HelpfulCommand
-
-
-class CheckTableFlags(Config):
-    """Recompute a published table: does the printed mean of each row follow from its subsets?"""
-
-    file: Annotated[Path, typer.Argument()]
-    """JSON, CSV or TSV; a row is a name, its subsets and their printed mean (overall, average, mean)."""
-    as_json: Annotated[bool, typer.Option("--json")] = False
-    """Print the flagged rows as a JSON list, and nothing else."""
-
-
-class TriageFlags(Config):
-    """Why is a judge wrong? Draw wrong cases of a run for a person to label, then count the labels."""
-
-    file: Annotated[Path, typer.Argument()]
-    """A result file of assay judge or assay bench; or the labelled file that was made of one."""
-    out: Annotated[Path | None, typer.Option("--out", "-o")] = None
-    """File to label, .csv or .jsonl; triage.csv without it. One that is there is never overwritten."""
-    each: int = Field(default=10, ge=1)
-    """Cases of every stratum."""
-    by: str | None = None
-    """Metadata that divides the run into strata; subset, benchmark, category or domain unless said."""
-    seed: int = Field(default=0, ge=0)
-    """Another seed draws other cases."""
-    as_json: Annotated[bool, typer.Option("--json")] = False
-    """Print the counts of a labelled file as JSON, and nothing else."""
-
 
 bench = typer.Typer(
     name="bench",
@@ -50,10 +20,10 @@ bench = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-bench.command("run", cls=HelpfulCommand)(verb(BenchRunFlags, "bench_running:bench_run", RUN_PANELS))
-bench.command("list", cls=HelpfulCommand)(verb(BenchListFlags, "bench_listing:bench_list"))
-bench.command("items", cls=HelpfulCommand)(verb(BenchItemsFlags, "bench_listing:bench_items"))
-bench.command("report", cls=HelpfulCommand)(verb(BenchReportFlags, "bench_reporting:bench_report"))
-bench.command("compare", cls=HelpfulCommand)(verb(BenchCompareFlags, "bench_reporting:bench_compare"))
-bench.command("check-table", cls=HelpfulCommand)(verb(CheckTableFlags, "benching:check_table"))
-bench.command("triage", cls=HelpfulCommand)(verb(TriageFlags, "triaging:triage"))
+bench.command("run", cls=HelpfulCommand)(verb(BenchRunFlags, "bench_run_run:bench_run", RUN_PANELS))
+bench.command("list", cls=HelpfulCommand)(verb(BenchListFlags, "bench_list_run:bench_list"))
+bench.command("items", cls=HelpfulCommand)(verb(BenchItemsFlags, "bench_list_run:bench_items"))
+bench.command("report", cls=HelpfulCommand)(verb(BenchReportFlags, "bench_report_run:bench_report"))
+bench.command("compare", cls=HelpfulCommand)(verb(BenchCompareFlags, "bench_report_run:bench_compare"))
+bench.command("check-table", cls=HelpfulCommand)(verb(CheckTableFlags, "bench_table_run:check_table"))
+bench.command("triage", cls=HelpfulCommand)(verb(TriageFlags, "bench_triage_run:triage"))

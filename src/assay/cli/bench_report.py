@@ -1,4 +1,4 @@
-"""``assay bench report`` and ``assay bench compare``: the flags; ``bench_reporting`` does the work."""
+"""``assay bench report`` and ``assay bench compare``: the flags; ``bench_report_run`` does the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay bench run`` and ``assay bench list``: the flags; ``bench_running`` and ``bench_listing`` do the work."""
+"""``assay bench run``: the flags; ``bench_run_run`` does the work."""
 
 from __future__ import annotations
 
@@ -72,23 +72,3 @@ class BenchRunFlags(CostFlags, RunPlan, WhoFlags, DataFlags, AskingFlags):
     script of known quality: scripted:perfect, scripted:inverted, scripted:constant, scripted:first."""
     reask: int = Field(default=0, ge=0)
     """How often a text without a verdict is asked again; a benchmark counts it as it is unless said."""
-
-
-class BenchListFlags(Config):
-    """List the benchmarks: where they come from, what is counted, under which licence."""
-
-    name: Annotated[str | None, typer.Argument()] = None
-    """Only this one, with all that is known about it."""
-    as_json: Annotated[bool, typer.Option("--json")] = False
-    """Print a JSON list, and nothing else."""
-
-
-class BenchItemsFlags(DataFlags):
-    """Write the questions of a benchmark to a file, to be answered by something else, for assay bench run --table."""
-
-    name: Annotated[str, typer.Argument()]
-    """The benchmark (assay bench list)."""
-    out: Annotated[Path | None, typer.Option("--out", "-o")] = None
-    """JSON lines with id, prompt or messages, candidates and gold; NAME.items.jsonl without it."""
-    limit: int | None = Field(default=None, ge=1)
-    """Only the first so many cases of each subset."""

@@ -1,5 +1,5 @@
 """``assay data``: data to train judges on: generated, looked at, checked. The flags; ``data_run`` and
-``data_answer`` do the work."""
+``data_answer_run`` do the work."""
 
 from __future__ import annotations
 
@@ -114,4 +114,4 @@ data = typer.Typer(
 data.command("generate", cls=HelpfulCommand)(verb(GenerateFlags, "data_run:generate_data"))
 data.command("stats", cls=HelpfulCommand)(verb(StatsFlags, "data_run:show_stats"))
 data.command("check", cls=HelpfulCommand)(verb(CheckFlags, "data_run:check_data"))
-data.command("answer", cls=HelpfulCommand)(verb(AnswerFlags, "data_answer:answer_prompts"))
+data.command("answer", cls=HelpfulCommand)(verb(AnswerFlags, "data_answer_run:answer_prompts"))

@@ -19,7 +19,7 @@ from assay.report.words import number, percent
 from assay.rl.demo import DemoJudge, DemoTraining, accuracies, settings, warm_policy, write_task
 from assay.rl.run import RunResult, train
 
-from .training_progress import training_progress
+from .train_progress import training_progress
 
 LEAD = (
     "A policy of a third of a million weights that puts four digits in order. It was warmed up on answers that are "

@@ -1,4 +1,4 @@
-"""``assay judge``: judge a file, keep every judgment, show what came of it. The flags; ``judging`` does the work.
+"""``assay judge``: judge a file, keep every judgment, show what came of it. The flags; ``judge_run`` does the work.
 
 With ``--replay`` recorded judgments are decided anew (``replaying``); ``--diff`` compares two runs (``diffing``).
 """

@@ -1,4 +1,4 @@
-"""``assay rm``: reward heads. The flags; ``fitting`` does the work."""
+"""``assay rm``: reward heads. The flags; ``fit_run`` does the work."""
 
 from __future__ import annotations
 

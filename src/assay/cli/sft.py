@@ -1,4 +1,4 @@
-"""``assay sft``: supervised fine-tuning. The flags; ``fitting`` does the work."""
+"""``assay sft``: supervised fine-tuning. The flags; ``fit_run`` does the work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assay train``: GRPO with a generative judge as the reward. The flags; ``training`` does the work."""
+"""``assay train``: GRPO with a generative judge as the reward. The flags; ``train_run`` does the work."""
 
 from __future__ import annotations
 

@@ -38,13 +38,13 @@ VERBS: dict[str, Verb] = {
     ),
     "judge": Verb(
         "judge:JudgeFlags",
-        "judging:judge",
+        "judge_run:judge",
         "Judge the candidates in FILE: progress, resume after a kill, a table at the end.",
         panels="PANELS",
     ),
     "audit": Verb(
         "audit:AuditFlags",
-        "auditing:audit",
+        "audit_run:audit",
         "Audit a judge: order, length, style, self-preference, attack strings, repeatability, agreement; a judge card.",
         panels="AUDIT_PANELS",
     ),
@@ -60,32 +60,32 @@ VERBS: dict[str, Verb] = {
     ),
     "plan": Verb(
         "plan:PlanFlags",
-        "planning:plan_run",
+        "plan_run:plan_run",
         "Plan a training run before it takes any GPU: placement, memory, time of a step, which mode would be faster.",
     ),
     "view": Verb(
         "view:ViewFlags",
-        "viewing:view_run",
+        "view_run:view_run",
         "Show a training run, while it goes or afterwards: a table here, curves and answers as a page, "
         "curves as a PNG.",
     ),
     "train": Verb(
         "train:TrainFlags",
-        "training:train_run",
+        "train_run:train_run",
         "Train a policy with rewards from a judge: rollouts, judging, updates, evaluation; goes on after a kill.",
         panels="TRAIN_PANELS",
         recipe="recipe",
     ),
     "sft": Verb(
         "sft:SftFlags",
-        "fitting:sft_run",
+        "fit_run:sft_run",
         "Fine-tune a model on given completions: LoRA or all weights, one device or many; goes on after a kill.",
         panels="SFT_PANELS",
         recipe="recipe",
     ),
     "rm": Verb(
         "rm:RmFlags",
-        "fitting:rm_run",
+        "fit_run:rm_run",
         "Train a reward model with one logit (Bradley-Terry, PairRM, CLoud, meta RM); goes on after a kill.",
         panels="RM_PANELS",
         recipe="recipe",

@@ -13,7 +13,7 @@ from assay.core.errors import InputError
 from assay.data import item_to_row, write_jsonl
 from assay.report.bench_text import benchmark_json, print_benchmark, print_benchmarks, print_loaded
 
-from .bench_run import BenchItemsFlags, BenchListFlags
+from .bench_list import BenchItemsFlags, BenchListFlags
 from .showing import console, say
 
 

@@ -19,7 +19,7 @@ from assay.training.fit.config import FitConfig
 from assay.training.heads.config import HeadConfig
 from assay.training.sft.config import SftConfig
 
-from .fitting_progress import fitting_progress
+from .fit_progress import fitting_progress
 from .leaving import Leaving
 from .rm import RmFlags
 from .sft import SftFlags

@@ -16,7 +16,7 @@ from assay.tracking import lines
 from .leaving import Leaving
 from .showing import console, say
 from .train import TrainFlags
-from .training_progress import training_progress
+from .train_progress import training_progress
 
 
 def train_run(flags: TrainFlags) -> None:

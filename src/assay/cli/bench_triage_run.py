@@ -11,7 +11,7 @@ from assay.core.errors import InputError
 from assay.data import read_results
 from assay.report.triage import print_triage
 
-from .bench import TriageFlags
+from .bench_triage import TriageFlags
 from .showing import console, say
 
 DEFAULT_OUT = Path("triage.csv")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from assay.cli.fitting_progress import fitting_progress
+from assay.cli.fit_progress import fitting_progress
 from assay.report.curves import panels
 from assay.report.training import read_training
 from assay.report.training_page import training_page

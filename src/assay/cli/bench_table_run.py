@@ -1,4 +1,4 @@
-"""``assay bench``, the work."""
+"""``assay bench check-table``, the work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.bench.published import check_published
 from assay.bench.published_file import read_published
 from assay.report.published import flagged_rows, print_check
 
-from .bench import CheckTableFlags
+from .bench_table import CheckTableFlags
 
 
 def check_table(flags: CheckTableFlags) -> None:

@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from assay.cli.training_progress import Watched, training_progress
+from assay.cli.train_progress import Watched, training_progress
 from assay.rl.progress import AnswersJudged, PhaseBegan, StepMade
 
 
