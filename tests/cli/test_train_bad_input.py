@@ -162,11 +162,14 @@ def test_resources_that_do_not_add_up(stage: Stage) -> None:
 def test_a_field_that_the_data_lack(stage: Stage) -> None:
     told = stage.train(input_key="question", rm_type="math")
     assert told.code == 2
-    assert "prompts.jsonl', line 1: no field 'question' (--input-key); there are prompt, label" in told.error
+    assert f"--prompt-data '{stage.folder / 'prompts.jsonl'}', line 1: the field 'question' (--input-key)" in told.error
+    assert "is not there; there are prompt, label; did you mean --input-key prompt?" in told.error
+    assert not stage.run.exists(), "it is said before anything is written"
     told = stage.train(label_key="gold", rm_type="math")
     assert told.code == 2
-    assert "'prompt 0' has no reference" in told.error
-    assert "its label (--label-key)" in told.error
+    assert f"--prompt-data '{stage.folder / 'prompts.jsonl'}', line 1: item 'prompt 0' has no reference" in told.error
+    assert "Its label: the field 'gold' (--label-key) is not there" in told.error
+    assert "did you mean --label-key label?" in told.error
     assert stage.train(rm_type="math", num_rollout=1).code == 0, "a run that never began may be begun otherwise"
 
 
@@ -215,14 +218,13 @@ def test_a_prompt_longer_than_the_context(stage: Stage) -> None:
         file.write(json.dumps({"prompt": "1+" * 40, "label": "1"}) + "\n")
     told = stage.train(custom_rm_path=stage.reward("equal"))
     assert told.code == 2
-    assert "prompt 5 of" in told.error
-    assert "has 80 tokens, and the policy's context holds 64" in told.error
+    assert "prompts.jsonl', line 5: the prompt has 80 tokens, and the policy's context holds 64" in told.error
     assert "--rollout-max-prompt-len" in told.error
     longer = stage.folder / "longer.jsonl"
     longer.write_text(json.dumps({"prompt": "1+" * 40, "label": "1"}) + "\n")
     flags = {"custom_rm_path": stage.reward("raises"), "rollout_max_prompt_len": 20, "max_dead_steps": 0}
     told = stage.train(**flags, eval_prompt_data=f"held={longer}")
-    assert (told.code, "prompt 1 of the eval set 'held' has 80 tokens" in told.error) == (2, True)
+    assert (told.code, f"--eval-prompt-data held '{longer}', line 1: the prompt has 80" in told.error) == (2, True)
     assert stage.train(**flags).code == 0
 
 

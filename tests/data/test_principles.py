@@ -35,7 +35,10 @@ def test_given_principles_are_read_from_toml(tmp_path):
     path.write_text(
         '[[principle]]\nname = "Depth"\nweight = 2\n[[principle]]\nname = "Form"\ntext = "neat"\nweight = 1\n'
     )
-    assert load_given(path) == (Principle(name="Depth", weight=2), Principle(name="Form", text="neat", weight=1))
+    found = (Principle(name="Depth", weight=2), Principle(name="Form", text="neat", weight=1))
+    assert load_given(path) == found
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert load_given(path) == found, "a byte-order mark is no part of the text"
 
 
 @pytest.mark.parametrize(
@@ -44,6 +47,7 @@ def test_given_principles_are_read_from_toml(tmp_path):
         ("[[principle]\n", "not valid TOML"),
         ("", r"\[\[principle\]\] tables, there is none"),
         ("[[criterion]]\nname = 'x'", "tables, got 'criterion'"),
+        ("[[principle]]\nname = 'x'\nweight = true", "principle: 0.weight: must be a number, not true or false"),
         ("[[principle]]\nname = 'x'\nweight = -1", "principle: 0.weight: .*got -1"),
         ("[[principle]]\nname = 'x'\n[[principle]]\nname = 'x'", "two principles are called 'x'"),
     ],

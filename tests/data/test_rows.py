@@ -135,3 +135,22 @@ def test_metadata_by_name_and_by_object():
 
 def test_jsonable_makes_no_nan_and_keeps_text():
     assert jsonable({1: {"x": float("inf"), "y": b"z"}}) == {"1": {"x": None, "y": "b'z'"}}
+
+
+@pytest.mark.parametrize(("value", "text"), [("4", "4"), (4, "4"), (["4"], "4"), ([], None), (float("nan"), None)])
+def test_the_forms_of_a_reference(value, text):
+    assert item({"q": "q", "c": "c", "r": value}).reference == text
+
+
+@pytest.mark.parametrize("value", [["4", "5"], True, {"a": 1}])
+def test_what_is_no_reference_is_refused(value):
+    with pytest.raises(RowError, match="the reference 'r' "):
+        item({"q": "q", "c": "c", "r": value})
+
+
+def test_a_table_holds_metadata_and_a_reference_as_json_text():
+    row = {"q": "q", "c": "c", "r": '["4"]', "metadata": '{"level": 3}'}
+    found = item(row, cells=True)
+    assert (found.reference, found.metadata) == ("4", {"level": 3})
+    found = item(row)
+    assert (found.reference, found.metadata) == ('["4"]', {"metadata": '{"level": 3}'})

@@ -18,3 +18,21 @@ def test_turns_are_read_in_order() -> None:
 def test_what_is_no_turn_is_refused_with_its_row(wrong: Any) -> None:
     with pytest.raises(InputError, match="row 3: "):
         read_turns(wrong, "row 3")
+
+
+def test_text_parts_are_one_text() -> None:
+    parts = [{"type": "text", "text": "1+"}, {"type": "text", "text": "1="}]
+    assert read_turns([{"role": "user", "content": parts}], "row 3") == (Message(role="user", content="1+1="),)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ({"type": "image_url", "image_url": {"url": "x"}}, "row 3: a turn holds a part of type 'image_url'"),
+        ({"type": "text"}, "row 3: a part of a turn needs a type and a text"),
+        ("text", "row 3: a part of a turn needs a type and a text"),
+    ],
+)
+def test_other_parts_are_refused(part: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read_turns([{"role": "user", "content": [{"type": "text", "text": "look"}, part]}], "row 3")

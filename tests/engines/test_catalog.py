@@ -26,6 +26,9 @@ def test_every_kind_builds_the_engine_of_its_name(kind: str) -> None:
         ("openai", {}, "'openai': openai.base_url: Field required"),
         ("rule", {"workers": 0}, "workers.*greater than or equal to 1.*got 0"),
         ("fake", {"latency": 1}, "latency: there is no such option"),
+        ("rule", {"workers": True}, "workers: must be a whole number, written as one .*got True"),
+        ("embedded", {"batch_invariant": 1}, "batch_invariant: must be true or false, not a number .*got 1"),
+        ("embedded", {"thread": 1}, "thread: there is no such option .*did you mean 'threads'"),
     ],
 )
 def test_what_is_wrong_is_named(kind: str, options: dict[str, Any], named: str) -> None:

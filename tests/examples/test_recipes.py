@@ -61,7 +61,9 @@ def test_what_a_recipe_names_in_this_repository_is_there(recipe: Path, monkeypat
     config = trained(monkeypatch, "-c", str(recipe))
     assert config.prompt_data is not None
     if not config.prompt_data.startswith("exps/"):
-        assert len(load_prompts(config.prompt_data, config.settings(DataConfig), need_label=True)) > 50
+        rows = load_prompts(config.prompt_data, config.settings(DataConfig))
+        assert len(rows) > 50
+        assert all(row.label for row in rows)
     if config.judge is not None:
         build_judge(config.judge)
     if config.custom_rm_path is not None:

@@ -128,6 +128,9 @@ def test_identity_follows_prompt_labels_and_options(load):
         (("yes = 1\nno = 0", "yes = 1"), "labels: parser 'label' needs at least two labels"),
         (("yes = 1\nno = 0", "yes = 1\nno = 1"), "different scores, got {'yes': 1.0, 'no': 1.0}"),
         (("no = 0", "no = nan"), "labels.no"),
+        (("no = 0", "no = false"), "labels.no: must be a number, not true or false"),
+        (("[labels]", "choices = 1\n[labels]"), "choices: must be true or false, not a number"),
+        (("[labels]", "choises = true\n[labels]"), "choises: there is no such option .* did you mean 'choices'"),
         (("no = 0", 'no = "x"'), "labels.no.*'x'"),
         (("no = 0", '" no" = 0'), "labels. no"),
         (('"label"', '"regex"'), "parser: .*'regex'"),
@@ -184,3 +187,5 @@ def test_a_path_is_a_judge(tmp_path):
     path = tmp_path / "p.toml"
     path.write_text(POLITE)
     assert build_judge(str(path)).name == "polite"
+    path.write_bytes(b"\xef\xbb\xbf" + POLITE.encode())
+    assert build_judge(str(path)).name == "polite", "a byte-order mark is no part of the text"

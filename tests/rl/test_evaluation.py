@@ -13,9 +13,8 @@ from pydantic import ValidationError
 from assay.core.errors import InputError
 from assay.rl.evaluation import EvalConfig, EvalSet, Evaluation, eval_groups, eval_path, eval_sources, load_sets
 from assay.rl.local.scoring import DeferredScoring
-from assay.rl.prompts import DataConfig
+from assay.rl.prompts import DataConfig, Row
 from assay.rl.rollout.config import RolloutConfig
-from assay.rl.sample import Prompt
 
 from .watching import Equal, Letters, Parrot, stepped
 
@@ -23,8 +22,7 @@ TRAINING = RolloutConfig(rollout_max_response_len=8, rollout_temperature=1.0, n_
 
 
 def _set(name: str, *rows: tuple[str, str]) -> EvalSet:
-    prompts = (Prompt(ordinal=place, prompt=text, label=label) for place, (text, label) in enumerate(rows))
-    return EvalSet(name=name, prompts=tuple(prompts))
+    return EvalSet(name=name, rows=tuple(Row(prompt=text, label=label, metadata={}) for text, label in rows))
 
 
 def _evaluation(
@@ -127,7 +125,7 @@ def test_sets_are_read_by_their_own_keys(tmp_path: Path) -> None:
     config = EvalConfig(eval_prompt_data=(f"sums={path}",), eval_input_key="question", eval_label_key="gold")
     (sums,) = load_sets(config, DataConfig())
     assert (sums.name, sums.prompts[0].prompt, sums.prompts[0].label) == ("sums", "1+1", "2")
-    with pytest.raises(InputError, match="--input-key"):
+    with pytest.raises(InputError, match=r"--eval-prompt-data sums .*--eval-input-key"):
         load_sets(EvalConfig(eval_prompt_data=(f"sums={path}",)), DataConfig())
 
 

@@ -21,6 +21,7 @@ from assay.rl.memory import Memory
 from assay.rl.monitor.config import MonitorConfig
 from assay.rl.monitor.monitor import Monitor
 from assay.rl.ports import Published
+from assay.rl.prompts import Row
 from assay.rl.record import SampleRecord, sample_files
 from assay.rl.residency import Residency
 from assay.rl.rollout.answer import Answering
@@ -140,7 +141,7 @@ async def _run(folder: Path, fuse: Fuse) -> None:
         return Prompt(ordinal=ordinal, prompt=f"{cursor.row(ordinal)}?", label="4")
 
     groups = Groups(Answering(engine, Letters(), rollout), rollout, lambda one: Letters().render(one.prompt), Equal())
-    held_out = EvalSet(name="held", prompts=tuple(Prompt(ordinal=n, prompt=f"held {n}", label="4") for n in range(8)))
+    held_out = EvalSet(name="held", rows=tuple(Row(prompt=f"held {n}", label="4", metadata={}) for n in range(8)))
     config = EvalConfig(eval_prompt_data=("held=x",), eval_interval=2)
     evaluation = Evaluation(
         [held_out],

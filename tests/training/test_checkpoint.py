@@ -21,7 +21,7 @@ import torch
 
 from assay.core.errors import InputError, OutputError
 from assay.models.losses.config import PolicyLossConfig
-from assay.training import checkpoint, folders
+from assay.training import folders
 from assay.training.config import TrainerConfig
 from assay.training.objective import PolicyObjective
 from assay.training.trainer import Trainer
@@ -179,7 +179,7 @@ def test_a_run_killed_in_the_middle_of_saving_ends_as_if_it_had_not_been(tmp_pat
             # Saving takes some 30 ms on a quiet machine: the kill comes at any moment of it, or just after.
             time.sleep(draw.uniform(0, 0.05))
             process.kill()
-    done = json.loads((checkpoint.find(tmp_path / "killed") / "state.json").read_text())["extra"]
+    done = json.loads((folders.find(tmp_path / "killed") / "state.json").read_text())["extra"]
     killed, whole = (run(tmp_path / name, done + 2, conftest) for name in ("killed", "whole"))
     assert same(killed, whole)
     assert not [p for p in (tmp_path / "killed").iterdir() if p.name.startswith(".")]

@@ -20,6 +20,7 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from assay.core.config import explain
 from assay.core.errors import InputError
+from assay.core.kinds import refuse_mixed
 
 from .recipe import over_recipe, read_recipe
 
@@ -51,7 +52,7 @@ def checked(kind: type[T], /, **values: Any) -> T:
     try:
         return kind(**values)
     except ValidationError as error:
-        raise InputError(explain(error)) from error
+        raise InputError(explain(error, kind)) from error
 
 
 def verb(
@@ -78,6 +79,7 @@ def verb(
         values = _given(context, values)
         values |= {name: _object(name, values[name]) for name in objects if isinstance(values.get(name), str)}
         values = {name: value for name, value in values.items() if name not in objects or value is not None}
+        _refuse_mixed(kind, {name: values[name] for name in objects if name in values})
         file = None if recipe is None else values.get(recipe)
         made = checked(kind, **values) if file is None else over_recipe(kind, file, read_recipe(file), values)
         vars(import_module(f".{module}", __package__))[function](made)
@@ -107,6 +109,13 @@ def headings(kind: type[BaseModel], panels: Mapping[type[BaseModel], str]) -> di
                 if name not in owners or issubclass(owners[name], base):
                     owners[name] = base
     return {name: panels[owner] for name, owner in owners.items()}
+
+
+def _refuse_mixed(kind: type[BaseModel], objects: Mapping[str, Any]) -> None:
+    try:
+        refuse_mixed(kind, objects)
+    except ValidationError as error:
+        raise InputError(explain(error)) from error
 
 
 def _given(context: typer.Context, values: dict[str, Any]) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def _lines(file: Path | None) -> Iterable[str]:
     if file is None:
         return sys.stdin
     try:
-        return file.read_text(encoding="utf-8").split("\n")
+        return file.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise InputError(f"{str(file)!r} is not UTF-8 (byte {error.start})") from error
     except OSError as error:

@@ -129,7 +129,7 @@ def _judges(flags: PlanFlags) -> dict[str, ModelShape]:
 def _shape(path: Path, name: str) -> ModelShape:
     file = path / "config.json" if path.is_dir() else path
     try:
-        config: Any = json.loads(file.read_text(encoding="utf-8"))
+        config: Any = json.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise InputError(f"cannot read the configuration of {name!r}, {str(file)!r}: {error.strerror}") from error
     except ValueError as error:

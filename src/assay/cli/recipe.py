@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from assay.core.config import explain
 from assay.core.errors import InputError
+from assay.core.kinds import refuse_mixed
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -23,23 +24,48 @@ def over_recipe(kind: type[T], recipe: Path, told: Mapping[str, Any], flags: Map
         InputError: the whole holds something wrong; the message names the file.
     """
     try:
+        refuse_mixed(kind, told)
         return kind(**{**told, **flags})
     except ValidationError as error:
-        raise InputError(f"{recipe}: {explain(error)}") from error
+        raise InputError(f"{recipe}: {explain(error, kind)}") from error
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
     """The keys (flag names, with underscores or dashes) and values of a recipe; read once, so that it may be a pipe.
 
     Raises:
-        InputError: it cannot be read, or is neither TOML nor JSON.
+        InputError: it cannot be read, is neither TOML nor JSON, or says a flag twice.
     """
     try:
-        text = path.read_text("utf-8")
+        # Editors of some systems begin a file with a byte-order mark.
+        text = path.read_text("utf-8-sig")
         # No TOML file begins like this, and a pipe has no name to tell it by.
-        told: dict[str, Any] = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+        told: dict[str, Any] = _json(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except OSError as error:
         raise InputError(f"recipe {str(path)!r} cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"recipe {str(path)!r} is neither valid TOML nor JSON: {error}") from error
-    return {name.replace("-", "_"): value for name, value in told.items()}
+    except _Twice as error:
+        raise InputError(f"recipe {str(path)!r} says {error.args[0]!r} twice: keep one of them") from error
+    found: dict[str, str] = {}
+    for name in told:
+        first = found.setdefault(name.replace("-", "_"), name)
+        if first != name:
+            raise InputError(f"recipe {str(path)!r} says {first!r} and {name!r}, which are one flag: keep one of them")
+    return {name: told[written] for name, written in found.items()}
+
+
+class _Twice(Exception):
+    """The key that an object of JSON has twice."""
+
+
+def _json(text: str) -> dict[str, Any]:
+    return json.loads(text, object_pairs_hook=_once)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Twice(next(name for name in names if names.count(name) > 1))
+    return found

@@ -8,9 +8,9 @@ from .canonical import item_from_row, item_to_row
 from .export import EXPORTS, Export, best_of_n, pairs, write_jsonl
 from .fieldmap import FieldMap
 from .items import Items, ItemStream, load_items, stream_items
-from .records import BadRecord, Record
+from .records import BadRecord, Record, RowError
 from .results import COLUMNS, VARYING, VERDICT, ResultRow, read_results, result_row, row_to_json
-from .rows import Need, RowError
+from .rows import Need
 from .sources import open_source
 
 __all__ = [

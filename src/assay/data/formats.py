@@ -1,7 +1,7 @@
 """The readers of the file formats: path in, records out, each record as soon as it is read.
 
-A broken line of JSONL is one ``BadRecord``, and so is a CSV row with too many or too few cells. A JSON document and a
-Parquet file are whole or broken: they raise ``InputError``.
+A broken line of JSONL is one ``BadRecord``, and so are a row with a text that is no Unicode and a CSV row with too many
+or too few cells. A JSON document and a Parquet file are whole or broken: they raise ``InputError``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import IO, Any, Literal, Protocol, cast
 from assay.core.errors import InputError
 
 from .records import AnyRecord, BadRecord, Record
+from .unpaired import may_be_unpaired, unpaired
 
 BOM = b"\xef\xbb\xbf"
 
@@ -53,11 +54,9 @@ def read_json(path: Readable) -> Iterator[AnyRecord]:
         raise InputError(f"{str(path)!r} is not one whole JSON document: {error.msg} at {where}") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{str(path)!r} cannot be read as JSON: {error}") from error
+    suspect = may_be_unpaired(text)
     for line, row in enumerate(_rows_of(document), 1):
-        if isinstance(row, Mapping):
-            yield Record(line=line, row=cast("Mapping[str, Any]", row))
-        else:
-            yield BadRecord(line=line, reason=f"a row must be a JSON object, not {_kind(row)}")
+        yield _json_row(line, row, suspect=suspect)
 
 
 def read_csv(path: Readable, delimiter: str = ",") -> Iterator[AnyRecord]:
@@ -146,9 +145,17 @@ def _json_line(line: int, text: str) -> AnyRecord:
         return BadRecord(line=line, reason=f"broken JSON: {error.msg} at column {error.colno}")
     except (ValueError, RecursionError) as error:
         return BadRecord(line=line, reason=f"broken JSON: {error}")
-    if not isinstance(row, dict):
+    return _json_row(line, row, suspect=may_be_unpaired(text))
+
+
+def _json_row(line: int, row: Any, *, suspect: bool) -> AnyRecord:
+    """``suspect``: its JSON text may hold half of a surrogate pair."""
+    if not isinstance(row, Mapping):
         return BadRecord(line=line, reason=f"a row must be a JSON object, not {_kind(row)}")
-    return Record(line=line, row=cast("dict[str, Any]", row))
+    broken = unpaired(row) if suspect else None
+    if broken is not None:
+        return BadRecord(line=line, reason=broken)
+    return Record(line=line, row=cast("Mapping[str, Any]", row))
 
 
 def _rows_of(document: Any) -> list[Any]:

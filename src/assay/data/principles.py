@@ -167,7 +167,7 @@ def _item(row: ResultRow) -> Item | None:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except OSError as error:
         raise InputError(f"file of principles {str(path)!r} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -1,10 +1,17 @@
-"""``Record``: one row of a source with the line it stands on; ``BadRecord``: a row that could not be read, and why."""
+"""``Record``: one row of a source with the line it stands on; ``BadRecord``: a row that could not be read, and why.
+
+``RowError``: raised where a row is understood; whoever knows its line makes a ``BadRecord`` or an error of it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+
+class RowError(ValueError):
+    """This row cannot become what is asked for; the text names the field and the reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,6 @@ What a row must hold and does not is a ``RowError`` whose text names the field; 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -14,9 +13,12 @@ from typing import Any, Literal, TypeGuard, cast
 
 from assay.core.types import Candidate, Content, Item, Message
 
+from .cells import from_cell
 from .fieldmap import FieldMap
 from .gold import one_gold, read_gold
 from .lookup import find
+from .records import RowError
+from .reference import read_reference
 
 Need = Literal["candidates", "reference", "gold"]
 """What a caller cannot do without; a row that lacks it is a bad row, not an item."""
@@ -26,10 +28,6 @@ SHORT = 200
 
 TEXT_KEYS = ("text", "content", "answer", "response", "solution")
 AUTHOR_KEYS = ("author", "model", "llm_name")
-
-
-class RowError(ValueError):
-    """This row cannot become an item; the text names the field and the reason."""
 
 
 def to_item(row: Mapping[str, Any], fields: FieldMap, fallback_id: str, *, need: Collection[Need], cells: bool) -> Item:
@@ -52,9 +50,9 @@ def to_item(row: Mapping[str, Any], fields: FieldMap, fallback_id: str, *, need:
         id=_id(row, fields) or fallback_id,
         messages=messages,
         candidates=_signed(row, fields, candidates),
-        reference=_reference(row, fields, required="reference" in need),
+        reference=_reference(row, fields, required="reference" in need, cells=cells),
         gold=_gold(row, fields, candidates, required="gold" in need, cells=cells),
-        metadata=_metadata(row, fields),
+        metadata=_metadata(row, fields, cells),
     )
 
 
@@ -85,7 +83,7 @@ def _conversation(row: Mapping[str, Any], fields: FieldMap, cells: bool) -> tupl
     candidates: list[Candidate] = []
     for path in fields.candidates or (*fields.chosen, *fields.rejected):
         value = _required(row, path, "candidate")
-        value = _from_cell(value, '["', '[{"') if cells and len(fields.candidates) == 1 else value
+        value = from_cell(value, '["', '[{"') if cells and len(fields.candidates) == 1 else value
         if _is_chat(value) and not fields.prompt:
             before = read_messages(value[:-1], path)
             if messages not in (None, before):
@@ -99,7 +97,7 @@ def _conversation(row: Mapping[str, Any], fields: FieldMap, cells: bool) -> tupl
 
 def read_messages(value: Any, path: str, cells: bool = False) -> tuple[Message, ...]:
     """A text as one user turn, or an OpenAI-style chat list turn by turn."""
-    value = _from_cell(value, '[{"') if cells else value
+    value = from_cell(value, '[{"') if cells else value
     if isinstance(value, str):
         if not value.strip():
             raise RowError(f"the prompt {path!r} is blank")
@@ -144,7 +142,7 @@ def _gold(
         return None
     try:
         if len(values) == 1:
-            return read_gold(_from_cell(values[0], "[") if cells else values[0], len(candidates))
+            return read_gold(from_cell(values[0], "[") if cells else values[0], len(candidates))
         if len(values) != len(candidates):
             raise RowError(f"{len(values)} gold fields for {len(candidates)} candidates")
         return tuple(one_gold(value) for value in values)
@@ -152,17 +150,13 @@ def _gold(
         raise RowError(f"{', '.join(map(repr, fields.gold))}: {error}") from error
 
 
-def _reference(row: Mapping[str, Any], fields: FieldMap, *, required: bool) -> str | None:
+def _reference(row: Mapping[str, Any], fields: FieldMap, *, required: bool, cells: bool) -> str | None:
     value = find(row, fields.reference) if fields.reference else None
-    if isinstance(value, list | tuple) and len(cast("Sequence[Any]", value)) == 1:
-        value = cast("Sequence[Any]", value)[0]
-    if value is None or value == "":
+    text = read_reference(from_cell(value, '["') if cells else value, fields.reference or "")
+    if text is None:
         if required:
             raise RowError(f"the reference is missing: {fields.reference or 'no field is named for it'!r}")
         return None
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise RowError(f"the reference {fields.reference!r} must be a text or a number, not {value!r:.80}")
-    text = str(value)
     return text.rsplit(fields.reference_after, 1)[-1].strip() if fields.reference_after else text
 
 
@@ -175,13 +169,14 @@ def _id(row: Mapping[str, Any], fields: FieldMap) -> str | None:
     return str(value)
 
 
-def _metadata(row: Mapping[str, Any], fields: FieldMap) -> dict[str, Any]:
+def _metadata(row: Mapping[str, Any], fields: FieldMap, cells: bool) -> dict[str, Any]:
     if fields.metadata is not None:
         return {path: jsonable(value) for path in fields.metadata if (value := find(row, path)) is not None}
     taken = set(fields.used)
     kept = {key: jsonable(value) for key, value in row.items() if key not in taken and _is_short(value)}
-    inner = row.get("metadata")
+    inner = from_cell(row.get("metadata"), "{") if cells else row.get("metadata")
     if isinstance(inner, Mapping):
+        kept.pop("metadata", None)
         kept.update({str(key): jsonable(value) for key, value in cast("Mapping[Any, Any]", inner).items()})
     return kept
 
@@ -206,15 +201,6 @@ def _required(row: Mapping[str, Any], path: str, what: str) -> Any:
     if value is None:
         raise RowError(f"the {what} field {path!r} is missing")
     return value
-
-
-def _from_cell(value: Any, *openings: str) -> Any:
-    if not (isinstance(value, str) and value.lstrip().startswith(openings)):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
 
 
 def _is_chat(value: Any) -> TypeGuard[Sequence[Mapping[str, Any]]]:

@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from assay.core.config import explain
 from assay.core.errors import InputError
+from assay.core.kinds import refuse_mixed
 
 from .base import Engine
 from .embedded.config import EmbeddedConfig
@@ -34,9 +35,10 @@ def engine_config(kind: str, options: Mapping[str, Any]) -> EngineConfig:
     if kind not in KINDS:
         raise InputError(f"no engine is named {kind!r}; there are {', '.join(KINDS)}")
     try:
+        refuse_mixed(EngineConfig, {**options, "kind": kind})
         return _ADAPTER.validate_python({**options, "kind": kind})
     except ValidationError as error:
-        raise InputError(f"options of engine {kind!r}: {explain(error)}") from error
+        raise InputError(f"options of engine {kind!r}: {explain(error, EngineConfig)}") from error
 
 
 def build_engine(config: EngineConfig) -> Engine:

@@ -88,6 +88,12 @@ def instance_adapter(spec: InstanceSpec, kind: Kind, options: Mapping[str, Any])
     return judging_adapter(spec.model_path, said, judges=None)
 
 
+def check_instance(spec: InstanceSpec, kind: Kind, options: Mapping[str, Any]) -> None:
+    """Refuse what ``instance_engine`` would refuse, without building anything. Raises InputError."""
+    gpus = range(spec.num_gpus_per_engine) if kind == "sglang" else ()
+    engine_config(kind, _replica(kind, _options(spec, kind, options), gpus))
+
+
 def replicas(spec: InstanceSpec) -> int:
     """How many engines an instance has."""
     return max(1, spec.num_gpus // spec.num_gpus_per_engine)

@@ -12,6 +12,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from assay.core.config import explain
 from assay.core.errors import InputError
+from assay.core.kinds import refuse_mixed
 
 from .base import RewardEngine
 from .embedded.reward.config import EmbeddedRewardConfig
@@ -30,9 +31,10 @@ def reward_engine_config(kind: str, options: Mapping[str, Any]) -> RewardEngineC
     if kind not in REWARD_KINDS:
         raise InputError(f"no reward engine is named {kind!r}; there are {', '.join(REWARD_KINDS)}")
     try:
+        refuse_mixed(RewardEngineConfig, {**options, "kind": kind})
         return _ADAPTER.validate_python({**options, "kind": kind})
     except ValidationError as error:
-        raise InputError(f"options of reward engine {kind!r}: {explain(error)}") from error
+        raise InputError(f"options of reward engine {kind!r}: {explain(error, RewardEngineConfig)}") from error
 
 
 def build_reward_engine(config: RewardEngineConfig) -> RewardEngine:

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from assay.core.config import Config, explain
 from assay.core.errors import InputError
+from assay.core.kinds import refuse_mixed
 
 C = TypeVar("C", bound=Config)
 
@@ -31,9 +32,10 @@ def checked_options(judge: str, kind: type[C], said: Mapping[str, object]) -> C:
             has = f"it has {', '.join(kind.model_fields)}" if kind.model_fields else "it has no options"
             raise InputError(f"judge {judge!r} has no option {key!r} (got {value!r:.80}); {has}")
     try:
+        refuse_mixed(kind, said)
         return kind.model_validate(dict(said))
     except ValidationError as error:
-        raise InputError(f"judge {judge!r}: {explain(error)}") from error
+        raise InputError(f"judge {judge!r}: {explain(error, kind)}") from error
 
 
 def options_by_judge(

@@ -14,6 +14,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, ValidationError
 
 from assay.core.config import Config, explain
 from assay.core.errors import InputError
+from assay.core.kinds import refuse_mixed
 from assay.core.seeds import digest
 from assay.core.types import Item, Json
 
@@ -61,9 +62,10 @@ def to_principles(value: object) -> Principles:
         ValueError: it is something else, or ``check_principles`` objects.
     """
     try:
+        refuse_mixed(Principles, value)
         principles = _ADAPTER.validate_python(value)
     except ValidationError as error:
-        raise ValueError(explain(error)) from error
+        raise ValueError(explain(error, Principles)) from error
     problem = check_principles(principles)
     if problem is not None:
         raise ValueError(problem)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import Field, FiniteFloat, StringConstraints, ValidationError
 
 from assay.core.config import Config, explain
 from assay.core.errors import InputError
+from assay.core.kinds import refuse_mixed
 
 from .choices import MinMass
 from .rubric_spec import RubricSpec
@@ -22,6 +23,7 @@ from .template import placeholders
 
 PLACEHOLDERS = ("question", "conversation", "reference", "candidates", "answer")
 
+S = TypeVar("S", bound=Config)
 Text = Annotated[str, StringConstraints(min_length=1, pattern=r"\S")]
 Label = Annotated[str, StringConstraints(pattern=r"^\S(?:.*\S)?$")]
 
@@ -77,14 +79,12 @@ def load_file(path: Path) -> tuple[JudgeSpec | RubricSpec, str]:
         keys = tomllib.loads(_text(path, "judge file"))
         kind = keys.pop("kind", "rubric" if "criterion" in keys else "prompt")
         if kind == "rubric":
-            return RubricSpec.model_validate(keys), ""
+            return _spec(RubricSpec, keys, path), ""
         if kind != "prompt":
             raise InputError(f"{path}: kind: must be 'prompt' or 'rubric', got {kind!r}")
-        spec = JudgeSpec.model_validate(keys)
+        spec = _spec(JudgeSpec, keys, path)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"{path}: not valid TOML: {error}") from error
-    except ValidationError as error:
-        raise InputError(f"{path}: {explain(error)}") from error
     prompt = _prompt(path, spec)
     problem = _combination(spec) or _placeholder_problem(spec, prompt)
     if problem is not None:
@@ -92,9 +92,17 @@ def load_file(path: Path) -> tuple[JudgeSpec | RubricSpec, str]:
     return spec, prompt
 
 
+def _spec(kind: type[S], keys: dict[str, Any], path: Path) -> S:
+    try:
+        refuse_mixed(kind, keys)
+        return kind.model_validate(keys)
+    except ValidationError as error:
+        raise InputError(f"{path}: {explain(error, kind)}") from error
+
+
 def _text(path: Path, what: str) -> str:
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except OSError as error:
         raise InputError(f"{what} {str(path)!r} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -12,7 +12,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.core.errors import InputError
 from assay.placement.plans import Mode, PhaseKind, Plan
 from assay.scoring.scorer import Scorer
 from assay.training import folders
@@ -21,13 +20,16 @@ from assay.training.saving import SavingConfig
 from .algorithm import AlgorithmConfig
 from .config import TrainConfig
 from .cursor import Cursor
+from .given import Given, check_lengths, fitting
+from .local.checks import policy_context
 from .loop import Loop, LoopConfig, Parts
 from .memory import Memory
 from .observing import Observing, build_observing
 from .ports import Source
 from .progress import Tell, ToldResidency
-from .prompts import DataConfig, Row, load_prompts
+from .prompts import Row
 from .provided import Provided
+from .ready import check_judging, check_parts
 from .residency import Residency, entering
 from .rewards.budget import FailureBudget
 from .rewards.build import BuiltReward, build_reward
@@ -52,68 +54,55 @@ class Run:
 
 
 @asynccontextmanager
-async def assembled(config: TrainConfig, plan: Plan | None, tell: Tell | None = None) -> AsyncGenerator[Run]:
+async def assembled(
+    config: TrainConfig, plan: Plan | None, given: Given, tell: Tell | None = None
+) -> AsyncGenerator[Run]:
     """Everything started; leaving closes it, last first.
 
     Args:
+        given: the data, as read.
         tell: told what the run does.
 
     Raises:
         InputError, StartError: something cannot be; nothing was trained.
     """
-    rows = load_prompts(config.prompt_data or "", config.settings(DataConfig))
     async with AsyncExitStack() as stack:
         tokenizer = await asyncio.to_thread(
             load_tokenizer, config.hf_checkpoint, trust_remote_code=config.trust_remote_code
         )
-        # Rewards that need no judge of this run come first: what is wrong with them is told before a model is loaded.
-        early = None if config.specs() else await _rewards(config, rows, None, stack)
+        await asyncio.to_thread(check_parts, config)
+        given = await asyncio.to_thread(
+            fitting, given, tokenizer, limit=config.rollout_max_prompt_len, context=policy_context(config)
+        )
+        await check_judging(config, given)
+        # Rewards that need no judge of this run start before it: a service that is not there is told at once.
+        early = None if config.specs() else await _rewards(config, None, stack)
         provided = await stack.enter_async_context(_provided(config, plan))
-        reward, hooks = early or await _rewards(config, rows, provided.judges, stack)
+        reward, hooks = early or await _rewards(config, provided.judges, stack)
         await provided.start_rollout()
         deferred = any(phase.kind is PhaseKind.JUDGE for phase in provided.phases)
         scored = Scored(reward=reward, deferred=deferred, hooks=hooks, tell=tell)
         rolling = Rolling(engine=provided.engine, tokenizer=tokenizer, scored=scored)
-        rows = fitting(rows, rolling, config)
+        check_lengths(given, provided.engine.info.context_len)
         residency = _residency(provided, tell)
-        loop = _loop(config, plan, rows, provided, rolling, residency)
+        loop = _loop(config, plan, given.rows, provided, rolling, residency)
         enter = entering(residency, provided.phases)
-        observing = build_observing(config, rows, rolling, provided.judges, enter, loop.memory.step)
+        observing = build_observing(config, given, rolling, provided.judges, enter, loop.memory.step)
         stack.push_async_callback(observing.close)
         await observing.start()
         stack.push_async_callback(loop.parts.source.close)
         yield Run(loop=loop, observing=observing)
 
 
-def fitting(rows: Sequence[Row], rolling: Rolling, config: TrainConfig) -> list[Row]:
-    """The rows whose prompts fit into the policy's context, or within the limit that was said.
-
-    Raises:
-        InputError: a prompt is longer than the policy's context leaves room for, and no limit was said.
-    """
-    limit, kept = config.rollout_max_prompt_len, list[Row]()
-    for place, row in enumerate(rows):
-        prompt = row.drawn(place)
-        if limit is not None and len(rolling.tokens(prompt)) > limit:
-            continue
-        fix = "leave such prompts out with --rollout-max-prompt-len"
-        rolling.check(prompt, f"prompt {place + 1} of {config.prompt_data!r}", fix)
-        kept.append(row)
-    if not kept:
-        raise InputError(f"no prompt of {config.prompt_data!r} has at most {limit} tokens (--rollout-max-prompt-len)")
-    return kept
-
-
 async def _rewards(
-    config: TrainConfig, rows: Sequence[Row], judges: Mapping[str, Scorer] | None, stack: AsyncExitStack
+    config: TrainConfig, judges: Mapping[str, Scorer] | None, stack: AsyncExitStack
 ) -> tuple[BuiltReward, Hooks | None]:
-    """The reward, started, and the hook; every prompt has what is needed to judge answers to it."""
+    """The reward, started, and the hook."""
     reward = build_reward(config.settings(RewardConfig), backends=judges, flags=dict(config))
     stack.push_async_callback(reward.close)
     hooks = build_hooks(config, reward)
     if hooks is not None:
         stack.push_async_callback(hooks.close)
-    reward.check([row.drawn(place) for place, row in enumerate(rows)])
     await reward.start()
     return reward, hooks
 

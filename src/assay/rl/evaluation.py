@@ -22,7 +22,7 @@ from assay.engines.base import Engine
 
 from .passing import figures
 from .ports import Scoring
-from .prompts import DataConfig, Row, load_prompts
+from .prompts import DataConfig, DataFlags, Row, load_prompts
 from .record import group_rows, remove_samples, write_samples
 from .residency import Enter
 from .rewards.base import RewardFunction
@@ -101,10 +101,14 @@ class EvalConfig(Config):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalSet:
-    """A set and its prompts, in the order of the file."""
+    """A set and its rows, in the order of the file."""
 
     name: str
-    prompts: tuple[Prompt, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        return tuple(row.drawn(place) for place, row in enumerate(self.rows))
 
 
 def eval_sources(entries: Sequence[str]) -> dict[str, str]:
@@ -132,12 +136,21 @@ def load_sets(config: EvalConfig, training: DataConfig) -> tuple[EvalSet, ...]:
     """Read all sets.
 
     Raises:
-        InputError: a set cannot be read; the message names its file and what is missing.
+        InputError: a set cannot be read; the message names flag, set, file and what is missing.
     """
     data = config.data(training)
     return tuple(
-        EvalSet(name=name, prompts=_numbered(load_prompts(path, data)))
+        EvalSet(name=name, rows=tuple(load_prompts(path, data, _flags(name))))
         for name, path in eval_sources(config.eval_prompt_data).items()
+    )
+
+
+def _flags(name: str) -> DataFlags:
+    return DataFlags(
+        data=f"--eval-prompt-data {name}",
+        input_key="--eval-input-key",
+        label_key="--eval-label-key",
+        metadata_key="--eval-metadata-key",
     )
 
 
@@ -235,7 +248,3 @@ def eval_groups(
 def eval_path(run: Path, name: str, step: int) -> Path:
     """The file with a set's answers after ``step``; -1 is the baseline."""
     return run / "eval" / name / ("baseline.parquet" if step < 0 else f"step-{step:06d}.parquet")
-
-
-def _numbered(rows: Sequence[Row]) -> tuple[Prompt, ...]:
-    return tuple(row.drawn(place) for place, row in enumerate(rows))

@@ -7,7 +7,7 @@ Owns: the order, and that what an earlier process left fits where the run goes o
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from assay.scoring.scorer import Scorer
 from assay.tracking.config import TrackingConfig
@@ -15,10 +15,10 @@ from assay.tracking.lines import BASELINE, read_lines
 from assay.tracking.trackers import RunInfo
 
 from .config import TrainConfig
-from .evaluation import EvalConfig, Evaluation, eval_groups, load_sets
+from .evaluation import EvalConfig, Evaluation, eval_groups
+from .given import Given
 from .monitor.build import Monitors, build_monitors
 from .monitor.config import MonitorConfig
-from .prompts import DataConfig, Row
 from .record import RecordConfig, SampleRecord
 from .residency import Enter
 from .rewards.config import RewardConfig
@@ -66,7 +66,7 @@ class Observing:
 
 def build_observing(
     config: TrainConfig,
-    rows: Sequence[Row],
+    given: Given,
     rolling: Rolling,
     judges: Mapping[str, Scorer] | None,
     enter: Enter | None,
@@ -79,19 +79,19 @@ def build_observing(
         enter: for modes in which rollout and judges are never awake together.
 
     Raises:
-        InputError: a set, the gold set or a judge cannot be had.
-        OutputError: old records cannot be removed.
+        InputError: a judge cannot be had. OutputError: old records cannot be removed.
     """
     monitors = build_monitors(
         config.settings(MonitorConfig),
         config.settings(RewardConfig),
         rolling.scored.reward.reward,
+        gold=given.gold,
         backends=judges,
         enter=enter,
-        labelled=any(row.label is not None for row in rows),
+        labelled=any(row.label is not None for row in given.rows),
     )
     record = SampleRecord(config.run_dir, config.settings(RecordConfig))
-    evaluation = _evaluation(config, rolling, enter)
+    evaluation = _evaluation(config, given, rolling, enter)
     tracking = build_tracking(config.settings(TrackingConfig), _info(config, first_step))
     for one in (record, evaluation):
         one.resume(first_step)
@@ -99,15 +99,11 @@ def build_observing(
     return Observing(record, evaluation, monitors, tracking)
 
 
-def _evaluation(config: TrainConfig, rolling: Rolling, enter: Enter | None) -> Evaluation:
+def _evaluation(config: TrainConfig, given: Given, rolling: Rolling, enter: Enter | None) -> Evaluation:
     own, training = config.settings(EvalConfig), config.settings(RolloutConfig)
-    rollout, sets = own.rollout(training), load_sets(own, config.settings(DataConfig))
-    for one in sets:
-        rolling.scored.reward.check(one.prompts)
-        for place, prompt in enumerate(one.prompts):
-            rolling.check(prompt, f"prompt {place + 1} of the eval set {one.name!r}", "take it out of the set")
+    rollout = own.rollout(training)
     return Evaluation(
-        sets,
+        given.sets,
         own,
         eval_groups(rolling.engine, rolling.tokenizer, own, training, rolling.scored.eval_inline),
         steps=config.num_rollout,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from assay.core.errors import InputError
 from assay.engines.base import Engine
 
 from .rollout.answer import Answering
@@ -29,9 +28,3 @@ class Rolling:
     def tokens(self, prompt: Prompt) -> tuple[int, ...]:
         """Those of a prompt."""
         return self.tokenizer.render(prompt.prompt)
-
-    def check(self, prompt: Prompt, name: str, fix: str) -> None:
-        """Raises InputError: the policy's context has no room for an answer to the prompt."""
-        length, room = len(self.tokens(prompt)), self.engine.info.context_len
-        if room is not None and length + 1 > room:
-            raise InputError(f"{name} has {length} tokens, and the policy's context holds {room}: {fix}")

@@ -6,6 +6,7 @@ the folder and the order of events. Does not own the parts (``assembly``), nor w
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -25,6 +26,7 @@ from assay.training.saving import SavingConfig
 
 from .clock import Clock
 from .config import TrainConfig
+from .given import read_given
 from .monitor.config import MonitorConfig
 from .progress import StepMade, Tell, ToldSteps
 from .stepped import Observer
@@ -101,6 +103,7 @@ async def train(
     plan = make_plan(config)
     for name in config.settings(TrackingConfig).trackers:
         need(name)
+    given = await asyncio.to_thread(read_given, config)
     with ExitStack() as held:
         one_writer(config.run_dir, config.checkpoints, held)
         config = prepared(config)
@@ -108,7 +111,7 @@ async def train(
             write_whole(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
         from .assembly import assembled
 
-        async with assembled(config, plan, tell) as run:
+        async with assembled(config, plan, given, tell) as run:
             clock = Clock.of(config, run.loop.memory.step)
             run.loop.leaving = lambda: clock.over() or clock.call_is_over() or (leaving is not None and leaving())
             await _steps(run, result, clock, observers, tell)

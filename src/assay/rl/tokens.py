@@ -21,7 +21,7 @@ class PolicyTokenizer(Protocol):
         """The ids of a prompt; a conversation ends where the policy's answer begins.
 
         Raises:
-            InputError: a conversation, and the policy has no chat template.
+            InputError: a conversation, and the policy has no chat template, or one that refuses it.
         """
         ...
 
@@ -52,10 +52,17 @@ class HfTokenizer:
         return self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False)
 
     def _templated(self, turns: Sequence[Message]) -> str:
+        # Comes with the extras that train, as the tokenizer does.
+        from jinja2 import TemplateError
+
         if not self._tokenizer.chat_template:
             raise InputError("the policy's tokenizer has no chat template: give text prompts, without chat lists")
         shown = [{"role": turn.role, "content": turn.text} for turn in turns]
-        return self._tokenizer.apply_chat_template(shown, tokenize=False, add_generation_prompt=True)
+        try:
+            return self._tokenizer.apply_chat_template(shown, tokenize=False, add_generation_prompt=True)
+        except (TemplateError, TypeError, ValueError, KeyError) as error:
+            roles = [turn.role for turn in turns]
+            raise InputError(f"the policy's chat template refuses the conversation (roles {roles}): {error}") from error
 
 
 def load_tokenizer(model: str, *, trust_remote_code: bool = False) -> HfTokenizer:

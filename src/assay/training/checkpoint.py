@@ -28,7 +28,7 @@ from . import folders
 from .ranks import Ranks
 
 _FORMAT = 1
-_STATE, _SHARDS = "state.json", "shards"
+_SHARDS = "shards"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ def write(root: Path, tensors: Mapping[str, Tensor], state: State, ranks: Ranks,
         torch.save(_random(), path / f"random-{ranks.rank}.pt")
         if ranks.first:
             text = json.dumps({"format": _FORMAT, **asdict(state)}, indent=1)
-            (path / _STATE).write_text(text)
+            (path / folders.STATE).write_text(text)
     except (OSError, RuntimeError, CheckpointException) as error:
         failed = _cause(error)
     return _ended(path, failed, ranks, keep)
@@ -77,7 +77,7 @@ def read(path: Path, tensors: Mapping[str, Tensor], ranks: Ranks, *, trained: st
         ranks: who reads; need not be as many as wrote.
         trained: see ``State``; InputError where the checkpoint has other weights.
     """
-    folder = find(path)
+    folder = folders.find(path)
     state = _state(folder)
     if state.trained != trained:
         raise InputError(
@@ -94,16 +94,6 @@ def read(path: Path, tensors: Mapping[str, Tensor], ranks: Ranks, *, trained: st
         raise InputError(f"checkpoint {str(folder)!r} could not be read: {_cause(error)}") from error
     _set_random(saved)
     return state
-
-
-def find(path: Path) -> Path:
-    """The checkpoint that ``path`` is, or the last one in it. InputError where there is none."""
-    if (path / _STATE).is_file():
-        return path
-    known = folders.checkpoints(path)
-    if not known:
-        raise InputError(f"there is no checkpoint in {str(path)!r}")
-    return known[-1]
 
 
 def _begun(root: Path, tensors: Mapping[str, Tensor], step: int, ranks: Ranks) -> Path:
@@ -159,13 +149,13 @@ def _cause(error: BaseException) -> Exception:
 
 def _state(folder: Path) -> State:
     try:
-        found: dict[str, Any] = json.loads((folder / _STATE).read_text())
+        found: dict[str, Any] = json.loads((folder / folders.STATE).read_text())
         version = found.pop("format")
         if version != _FORMAT:
             raise InputError(f"checkpoint {str(folder)!r} has format {version}, this version reads {_FORMAT}")
         return State(**found)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"checkpoint {str(folder)!r}: {_STATE} could not be read: {error}") from error
+        raise InputError(f"checkpoint {str(folder)!r}: {folders.STATE} could not be read: {error}") from error
 
 
 def begin_random(seed: int, ranks: Ranks) -> None:

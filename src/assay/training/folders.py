@@ -11,8 +11,11 @@ import re
 import shutil
 from pathlib import Path
 
-from assay.core.errors import OutputError
+from assay.core.errors import InputError, OutputError
 from assay.core.files import sync
+
+STATE = "state.json"
+"""The file that every whole checkpoint holds."""
 
 _NAME = re.compile(r"step-(\d{8,})(?:\.(\d+))?")
 _UNFINISHED = ".unfinished-"
@@ -24,6 +27,16 @@ def checkpoints(root: Path) -> list[Path]:
     """The whole checkpoints under ``root``, oldest first."""
     found = [(match, path) for path in _entries(root) if (match := _NAME.fullmatch(path.name))]
     return [path for _, path in sorted(((int(m[1]), int(m[2] or 0)), p) for m, p in found)]
+
+
+def find(path: Path) -> Path:
+    """The checkpoint that ``path`` is, or the last one in it. InputError where there is none."""
+    if (path / STATE).is_file():
+        return path
+    known = checkpoints(path)
+    if not known:
+        raise InputError(f"there is no checkpoint in {str(path)!r}")
+    return known[-1]
 
 
 def step_of(path: Path) -> int:

@@ -16,7 +16,8 @@ from assay.engines.base import EngineHealth, EngineInfo
 from assay.judges import build_judge
 from assay.judges.base import Judge
 from assay.rl.monitor.config import MonitorConfig
-from assay.rl.monitor.monitor import Monitor, Panels, StopOnAlarm, drawn, frozen, load_gold
+from assay.rl.monitor.gold import load_gold
+from assay.rl.monitor.monitor import Monitor, Panels, StopOnAlarm, drawn, frozen
 from assay.rl.monitor.panel import Panel
 from assay.rl.sample import Sample
 from assay.scoring.scorer import Scorer

@@ -53,6 +53,16 @@ def taken(config: HeadConfig) -> tuple[Any, list[tuple[str, ...]]]:
     return found, words.seen
 
 
+def test_a_row_that_is_no_item_is_counted_and_the_first_one_named(
+    config: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = {"prompt": "a b", "chosen": "apple\ud83d", "rejected": "rust"}
+    found, _ = taken(config("bt", [item_to_row(ITEM), broken, broken]))
+    assert (len(found.pairs), found.left_out["rows that are no items"]) == (3, 2)
+    (said,) = caplog.messages
+    assert ", line 2: 'chosen' holds half of a surrogate pair" in said
+
+
 def test_all_pairs_of_an_item_with_their_margins(config: Make) -> None:
     found, seen = taken(config("bt", [item_to_row(ITEM)], margin="gold"))
     assert [pair.margin for pair in found.pairs] == [2.0, 1.0, 1.0]

@@ -55,3 +55,15 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
     file.write_text(json.dumps({"prompt": "q", "completion": "a"}) + "\n{\n")
     with pytest.raises(InputError, match="line 2: broken JSON"):
         list(read_rows(str(file)))
+
+
+def test_a_text_that_is_no_unicode_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps({"prompt": "q", "completion": "a\ud83d"}) + "\n")
+    with pytest.raises(InputError, match=r"rows\.jsonl', line 1: 'completion' holds half of a surrogate pair"):
+        list(read_rows(str(file)))
+
+
+def test_content_may_be_text_parts() -> None:
+    parts = [{"type": "text", "text": "q"}]
+    assert read_row({"messages": [USER | {"content": parts}, REPLY]}, "f, line 1").prompt == (TURN,)

@@ -14,7 +14,8 @@ from assay.scoring.scorer import Scorer
 
 from ..algorithm import AlgorithmConfig
 from ..config import TrainConfig
-from ..local.engines import embedded_options, judge_options, judge_service, policy_folder, rollout_options
+from ..local.engines import judge_service
+from ..local.options import embedded_options, judge_options, policy_folder, rollout_options
 from ..provided import Provided
 from ..residency import EVERYTHING, Resident
 from .build import ROLLOUT, ClusterParts, ClusterSettings, cluster_parts

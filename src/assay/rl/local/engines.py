@@ -12,7 +12,6 @@ from assay.core.deadline import Deadline
 from assay.core.types import SamplingParams
 from assay.engines.base import Engine, Tag
 from assay.engines.embedded.config import NO_ADAPTER
-from assay.engines.embedded.weights import find_model
 from assay.engines.feed import GROUP_ENVIRONMENT, WeightFeed
 from assay.engines.instances import instance_engine
 from assay.engines.pool.config import PoolConfig
@@ -27,10 +26,11 @@ from assay.service.gateway import Gateway
 from assay.service.instance import Instance
 from assay.service.server import running
 from assay.service.settings import ServiceSettings
-from assay.wire.genrm import RULES_KEY, GenRMConfig, GenRMEngineConfig, InstanceSpec
+from assay.wire.genrm import RULES_KEY, GenRMConfig, InstanceSpec
 
 from ..config import EngineConfig, TrainConfig
 from ..feeding import TrainerFeed
+from .options import embedded_options, judge_options, judges_said, policy_folder, rollout_options, rollout_share
 
 URL = "ASSAY_GENRM_URL"
 """Where reward functions of the user's find the judges (``get_genrm_client``)."""
@@ -57,7 +57,7 @@ def rollout_engine(config: TrainConfig, plan: Plan | None, feed: TrainerFeed | N
         model_path=policy_folder(config),
         num_gpus=0 if claim is None else len(claim.gpus),
         num_gpus_per_engine=config.rollout_num_gpus_per_engine,
-        engine=_engine_config(config),
+        engine=rollout_share(config),
         sampling=SamplingParams(),
     )
     if engines.rollout_engine == "embedded":
@@ -109,7 +109,7 @@ async def judge_service(
     engines = config.settings(EngineConfig)
     hub = assemble(
         ServeConfig(
-            genrm=_judges(config.settings(GenRMConfig), engines.genrm_engine),
+            genrm=judges_said(config.settings(GenRMConfig), engines.genrm_engine),
             engine=engines.genrm_engine,
             engine_options=judge_options(config),
             policy=ScoringPolicy(reask=config.judge_reask),
@@ -132,74 +132,8 @@ async def judge_service(
                 os.environ[URL] = before
 
 
-def _judges(flags: GenRMConfig, kind: str) -> GenRMConfig:
-    """The judges' flags. Shares of a card are for the planner too, and only SGLang takes memory by them."""
-    if kind == "sglang":
-        return flags
-    own = _bare(flags.genrm_engine_config)
-    instances = {
-        key: one if one.engine_config is None else one.model_copy(update={"engine_config": _bare(one.engine_config)})
-        for key, one in (flags.genrm_instances or {}).items()
-    }
-    return flags.model_copy(update={"genrm_engine_config": own, "genrm_instances": instances or None})
-
-
-def _bare(config: GenRMEngineConfig) -> GenRMEngineConfig:
-    return config.model_copy(update={"mem_fraction_static": None})
-
-
-def rollout_options(config: TrainConfig) -> dict[str, Any]:
-    """Of the rollout engine, as far as the flags say them."""
-    options = _options(config, config.rollout_engine, config.rollout_engine_options)
-    if config.rollout_engine != "sglang":
-        return options
-    attach = {} if config.rollout_attach is None else {"attach": config.rollout_attach}
-    return _as_trained(config, {**options, **attach})
-
-
-def policy_folder(config: TrainConfig) -> str:
-    """The policy's folder. A server of its own knows folders and hub names; the bundled model's is found here."""
-    return str(find_model(config.hf_checkpoint, with_code=config.trust_remote_code))
-
-
-def judge_options(config: TrainConfig) -> dict[str, Any]:
-    """Of every judge's engine, beside its model."""
-    return _options(config, config.genrm_engine, config.genrm_engine_options)
-
-
-def embedded_options(config: TrainConfig) -> dict[str, Any]:
-    """Of the embedded engine that the policy answers with, but for what ``--rollout-engine-options`` says."""
-    places = config.rollout_batch_size * config.n_samples_per_prompt
-    return {
-        "model": config.hf_checkpoint,
-        "batch_invariant": config.batch_invariant,
-        "max_batch": min(256, max(32, places)),
-        "max_queue": max(1024, 2 * places),
-        "trust_remote_code": config.trust_remote_code,
-        "dtype": config.dtype,
-        "device": config.device,
-    }
-
-
 def _embedded(config: TrainConfig, options: Mapping[str, Any]) -> Engine:
     from assay.engines.embedded.config import EmbeddedConfig
     from assay.engines.embedded.engine import EmbeddedEngine
 
     return EmbeddedEngine(EmbeddedConfig(**{**embedded_options(config), **options}))
-
-
-def _engine_config(config: TrainConfig) -> GenRMEngineConfig:
-    share = config.sglang_mem_fraction_static
-    return GenRMEngineConfig() if share is None else GenRMEngineConfig(mem_fraction_static=share)
-
-
-def _options(config: TrainConfig, kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    python = {"python": config.sglang_python} if kind == "sglang" and config.sglang_python else {}
-    return {**python, **options}
-
-
-def _as_trained(config: TrainConfig, options: Mapping[str, Any]) -> dict[str, Any]:
-    """SGLang would take the type that the checkpoint is stored in; the policy is computed in the trainer's."""
-    dtype = "bfloat16" if config.dtype == "auto" else config.dtype
-    said = dict(options.get("arguments") or {})
-    return {**options, "arguments": {"dtype": dtype, **said}}

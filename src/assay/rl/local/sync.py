@@ -18,7 +18,7 @@ from assay.placement.plans import Plan
 from ..config import TrainConfig
 from ..feeding import TrainerFeed
 from ..weight_sync import SyncFacts, Way, pick_way
-from .engines import policy_folder, rollout_options
+from .options import policy_folder, rollout_options
 from .policy import LocalPolicy
 from .sending import LocalSender
 

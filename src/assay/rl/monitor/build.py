@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.core.errors import InputError
+from assay.core.types import Item
 from assay.judges import build_judge
 from assay.judges.base import Judge
 from assay.scoring.batch import Judging
@@ -21,7 +22,8 @@ from ..rewards.base import RewardFunction
 from ..rewards.build import askers
 from ..rewards.config import RewardConfig
 from .config import MonitorConfig
-from .monitor import Monitor, Panels, StopOnAlarm, load_gold
+from .gold import load_gold
+from .monitor import Monitor, Panels, StopOnAlarm
 from .panel import Panel
 
 
@@ -52,6 +54,7 @@ def build_monitors(
     rewards: RewardConfig,
     reward: RewardFunction,
     *,
+    gold: Sequence[Item] | None = None,
     backends: Mapping[str, Judging] | None = None,
     enter: Enter | None = None,
     labelled: bool = True,
@@ -60,6 +63,7 @@ def build_monitors(
 
     Args:
         reward: what the run is trained with.
+        gold: the gold set; None reads it.
         backends: as for ``build_reward``.
         enter: wakes the judges, where they sleep between steps.
         labelled: whether prompts have labels that a rule could compare answers with.
@@ -71,7 +75,7 @@ def build_monitors(
     if config.monitor_interval is None:
         return Monitors([Monitor(config)], own, stop=config.monitor_stop)
     judges = askers(reward)
-    gold = load_gold(config) if judges else ()
+    gold = () if not judges else load_gold(config) if gold is None else gold
     alone = judges.pop("", None)
     panels = Panels(
         judge=None if alone is None else _panel(config, alone),

@@ -18,8 +18,6 @@ from typing import Any
 from assay.core.errors import InputError, TrainingStopped
 from assay.core.seeds import derive_order, derive_seed
 from assay.core.types import Item, Outcome
-from assay.data import load_items
-from assay.data.demo import load_demo
 from assay.judges.probe_readings import fooled, ranking
 from assay.judges.probes import PROBES, Probe, attacked, swapped
 
@@ -222,17 +220,6 @@ def looks(line: Mapping[str, Any], label: str = "") -> dict[str, float]:
     own = {key.removeprefix(prefix): value for key, value in line.items() if key.startswith(prefix)}
     # Without a label, those of others have one more part.
     return {key: float(value) for key, value in own.items() if value is not None and "/" not in key}
-
-
-def load_gold(config: MonitorConfig) -> tuple[Item, ...]:
-    """The items of the gold set, whole.
-
-    Raises:
-        InputError: the file cannot be read, or an item has no candidates or no gold.
-    """
-    if config.monitor_gold is None:
-        return load_demo()
-    return load_items(config.monitor_gold, need=("candidates", "gold")).items
 
 
 def frozen(items: Sequence[Item], most: int, judge: Panel) -> list[Item]:

@@ -47,7 +47,7 @@ class Asker:
         except InputError as error:
             raise InputError(
                 f"{error}. The question of a sample is metadata['question'], else its prompt; its gold answer is "
-                "metadata['label'], else its label (--label-key)"
+                "metadata['label'], else its label"
             ) from error
 
     async def ask(self, item: Item, deadline: Deadline) -> Outcome:

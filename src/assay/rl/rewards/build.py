@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from assay.core.deadline import Deadline
@@ -12,10 +12,10 @@ from assay.judges import build_judge
 from assay.scoring.batch import Judging
 from assay.voting.plan import VotePlan
 
-from ..sample import Prompt, Reward, Sample
+from ..sample import Reward, Sample
 from .asking import Asker
 from .backends import Backends
-from .base import ChecksPrompts, RewardFunction
+from .base import RewardFunction
 from .calling import UserFunction
 from .combined import CombinedReward, Part
 from .config import RewardConfig
@@ -44,6 +44,8 @@ class BuiltReward:
 
     async def start(self) -> None:
         """See ``Backends.start``."""
+        if self._backends.config.judge_failure_as == "zero":
+            log.warning("--judge-failure-as zero: a judgment that fails counts as a reward of 0.0, like a wrong answer")
         try:
             await self._backends.start()
             await self.reward.start()
@@ -57,16 +59,6 @@ class BuiltReward:
     async def close(self) -> None:
         await self.reward.close()
         await self._backends.close()
-
-    def check(self, prompts: Iterable[Prompt]) -> None:
-        """Refuse prompts that lack what the judge needs, before anything is rolled out.
-
-        Raises:
-            InputError: names the first one and what is missing.
-        """
-        if isinstance(self.reward, ChecksPrompts):
-            for prompt in prompts:
-                self.reward.check(prompt)
 
 
 def build_reward(
@@ -82,8 +74,6 @@ def build_reward(
     Raises:
         InputError: the flags name no reward, or one that cannot work; the message says the fix.
     """
-    if config.judge_failure_as == "zero":
-        log.warning("--judge-failure-as zero: a judgment that fails counts as a reward of 0.0, like a wrong answer")
     made = Backends(config=config, given=backends)
     return BuiltReward(_reward(config, made, run_args(config, flags)), made)
 

@@ -18,7 +18,7 @@ from assay.core.deadline import Deadline
 from assay.core.errors import InputError
 from assay.core.types import Candidate, Failure, FailureKind, Item, Message, Outcome
 
-from ..sample import Reward, Sample
+from ..sample import Prompt, Reward, Sample
 from ..together import together
 from .asking import Asker
 from .calling import UserFunction
@@ -122,6 +122,15 @@ class StepsReward:
             await self._cutter.close()
         if isinstance(self._aggregate, UserFunction):
             await self._aggregate.close()
+
+    def check(self, prompt: Prompt) -> None:
+        """See ``ChecksPrompts``: where nobody cuts answers into steps, the metadata of the prompts hold them."""
+        if self._cutter is None:
+            own = Sample(
+                group_index=prompt.ordinal, index=0, prompt=prompt.prompt, label=prompt.label, metadata=prompt.metadata
+            )
+            for step in steps_of(own):
+                self._judge(step).content(step.item)
 
     async def score(self, samples: Sequence[Sample], deadline: Deadline) -> tuple[Reward, ...]:
         return tuple(await together(self._one(sample, deadline) for sample in samples))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ from assay.judges.replies import critique_prompt, reply_prompt
 
 from .config import HeadConfig
 from .examples import LabelledExample, PairExample, Taken, TextEncoder, prompt_of
+
+log = logging.getLogger(__name__)
 
 Critiques: TypeAlias = "Sequence[str]"
 """Of each candidate of an item."""
@@ -67,12 +70,19 @@ def _items(config: HeadConfig, source: str, taken: Taken) -> Iterator[_Judged]:
     for item in preference_items(source, FieldMap.parse(config.field) if config.field else None):
         if isinstance(item, BadRecord):
             bad = bad or item
-            taken.left_out[BAD] += 1
+            _leave_out(item, source, taken)
         else:
             good += 1
             yield _Judged(item=item)
     if not good and bad is not None:
         raise InputError(f"no row of {source!r} becomes an item: line {bad.line}: {bad.reason}")
+
+
+def _leave_out(bad: BadRecord, source: str, taken: Taken) -> None:
+    """Counted, and the first one named."""
+    if not taken.left_out[BAD]:
+        log.warning("%r, line %d: %s (%s are left out and counted)", source, bad.line, bad.reason, BAD)
+    taken.left_out[BAD] += 1
 
 
 def _pairs(item: Item, config: HeadConfig, taken: Taken) -> list[tuple[int, int]]:
@@ -133,7 +143,8 @@ def _cloud_items(config: HeadConfig, source: str, taken: Taken) -> Iterator[_Jud
     paths = tuple(path.strip() for path in config.critiques.split(","))
     fields = FieldMap.parse((*config.field, f"metadata={','.join(paths)}"))
     found = load_items(source, fields, need=("candidates", "gold"))
-    taken.left_out[BAD] += len(found.bad)
+    for bad in found.bad:
+        _leave_out(bad, source, taken)
     for item in found.items:
         critiques = _said(item.metadata, paths)
         if len(critiques) == item.n and all(text.strip() for text in critiques):

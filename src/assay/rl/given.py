@@ -1,0 +1,95 @@
+"""The data that a run is given: prompts to train on, eval sets, the monitor's gold items. All of it is read, and found
+to be usable, before a model, an engine, Ray or a service starts.
+
+Owns: which files those are, and whose prompts are too long. Does not own: how a file is read (``prompts``,
+``evaluation``, ``data``), nor what a reward needs of a prompt (``ready``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from assay.core.errors import InputError
+from assay.core.types import Item
+
+from .config import TrainConfig
+from .evaluation import EvalConfig, EvalSet, load_sets
+from .monitor.config import MonitorConfig
+from .monitor.gold import load_gold
+from .prompts import DataConfig, Row, load_prompts
+from .tokens import PolicyTokenizer
+
+LEAVE_OUT = "leave such prompts out with --rollout-max-prompt-len"
+TAKE_OUT = "take it out of the set"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """Everything, in the order of the files. ``gold`` is empty where no monitor asks about it."""
+
+    rows: tuple[Row, ...]
+    sets: tuple[EvalSet, ...] = ()
+    gold: tuple[Item, ...] = ()
+
+    @property
+    def every(self) -> Iterator[Row]:
+        """The prompts of training, then those of the sets."""
+        yield from self.rows
+        for one in self.sets:
+            yield from one.rows
+
+
+def read_given(config: TrainConfig) -> Given:
+    """Read all files.
+
+    Raises:
+        InputError: one cannot be read, or a row of it cannot be used; the message names the flag, the file, the line,
+            the field, and which fields are there.
+    """
+    data, watch = config.settings(DataConfig), config.settings(MonitorConfig)
+    return Given(
+        rows=tuple(load_prompts(config.prompt_data or "", data)),
+        sets=load_sets(config.settings(EvalConfig), data),
+        gold=load_gold(watch) if watch.monitor_interval is not None else (),
+    )
+
+
+def fitting(given: Given, tokenizer: PolicyTokenizer, *, limit: int | None, context: int | None) -> Given:
+    """The same with the tokens of every prompt counted, without the prompts of training above ``limit``.
+
+    Args:
+        limit: ``--rollout-max-prompt-len``; None leaves nothing out.
+        context: how many tokens the policy takes, prompt and answer together; None: not known yet.
+
+    Raises:
+        InputError: a prompt leaves no room for an answer; none is short enough; the policy cannot read one.
+    """
+    rows = tuple(row for row in _counted(given.rows, tokenizer) if limit is None or row.tokens <= limit)
+    if not rows:
+        where = given.rows[0].where.rpartition(", line ")[0]
+        raise InputError(f"{where}: no prompt has at most {limit} tokens (--rollout-max-prompt-len)")
+    sets = tuple(replace(one, rows=tuple(_counted(one.rows, tokenizer))) for one in given.sets)
+    fitted = replace(given, rows=rows, sets=sets)
+    check_lengths(fitted, context)
+    return fitted
+
+
+def check_lengths(given: Given, context: int | None) -> None:
+    """Raises InputError: a prompt of counted tokens leaves no room for an answer in ``context``."""
+    if context is None:
+        return
+    for rows, fix in ((given.rows, LEAVE_OUT), *((one.rows, TAKE_OUT) for one in given.sets)):
+        for row in rows:
+            if row.tokens + 1 > context:
+                raise InputError(
+                    f"{row.where}: the prompt has {row.tokens} tokens, and the policy's context holds {context}: {fix}"
+                )
+
+
+def _counted(rows: Sequence[Row], tokenizer: PolicyTokenizer) -> Iterable[Row]:
+    for row in rows:
+        try:
+            yield replace(row, tokens=len(tokenizer.render(row.prompt)))
+        except InputError as error:
+            raise InputError(f"{row.where}: {error}") from error
