@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.core.errors import InputError
+from assay.core.errors import InputError, StartError
 from assay.rl.config import TrainConfig
 from assay.rl.run import RunResult, train
 from tests.rl.tiny import save_tiny
@@ -150,6 +150,7 @@ def test_a_gold_set_that_cannot_be_used(policy: Path, tmp_path: Path, row: Mappi
     [
         ({"rollout_engine_options": {"thread": 1}}, "--rollout-engine-options: .*thread: there is no such option"),
         ({"rollout_engine_options": {"threads": True}}, "--rollout-engine-options: .*must be a whole number"),
+        ({"weight_sync": "nccl"}, "--weight-sync nccl: .*fix: --weight-sync auto"),
         ({"load": "nowhere"}, "--load: there is no checkpoint in 'nowhere'"),
         ({"ref_load": "./nowhere"}, "--ref-load: model './nowhere': there is no such folder"),
         ({"monitor_interval": 1, "monitor_judge": "nobody"}, "nobody"),
@@ -173,6 +174,11 @@ def test_a_gold_set_that_cannot_be_used(policy: Path, tmp_path: Path, row: Mappi
 def test_parts_that_cannot_be_had(policy: Path, tmp_path: Path, more: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         go(config(policy, tmp_path, **more))
+
+
+def test_sglang_that_is_not_there(policy: Path, tmp_path: Path) -> None:
+    with pytest.raises(StartError, match=r"no/python' cannot be run .*: name an interpreter with SGLang"):
+        go(config(policy, tmp_path, rollout_engine="sglang", rollout_engine_options={}, sglang_python="/no/python"))
 
 
 def test_a_prompt_that_the_policy_has_no_room_for_and_one_that_its_template_refuses(

@@ -70,7 +70,7 @@ async def assembled(
         tokenizer = await asyncio.to_thread(
             load_tokenizer, config.hf_checkpoint, trust_remote_code=config.trust_remote_code
         )
-        await asyncio.to_thread(check_parts, config)
+        await asyncio.to_thread(check_parts, config, plan)
         given = await asyncio.to_thread(
             fitting, given, tokenizer, limit=config.rollout_max_prompt_len, context=policy_context(config)
         )

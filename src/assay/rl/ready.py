@@ -10,6 +10,7 @@ from pathlib import Path
 
 from assay.client import GenRMClient
 from assay.core.errors import InputError
+from assay.placement.plans import Plan
 from assay.scoring.remote import RemoteScorer
 from assay.training import folders
 from assay.wire.genrm import RULES_KEY
@@ -17,6 +18,7 @@ from assay.wire.genrm import RULES_KEY
 from .config import TrainConfig
 from .given import Given
 from .local.checks import check_engines, check_models
+from .local.sync import local_way
 from .monitor.build import build_monitors
 from .monitor.config import MonitorConfig
 from .rewards.base import ChecksPrompts, RewardFunction
@@ -25,14 +27,16 @@ from .rewards.config import RewardConfig
 from .scored import build_hooks
 
 
-def check_parts(config: TrainConfig) -> None:
+def check_parts(config: TrainConfig, plan: Plan | None) -> None:
     """What a run is made of: options of engines, models by their names, the checkpoint to go on from.
 
     Raises:
-        InputError: names the flag and what is wrong.
+        InputError, StartError: names the flag and what is wrong.
     """
     check_engines(config)
     check_models(config)
+    if not config.ray and config.rollout_engine != "sglang":
+        local_way(config, plan, None)
     if config.load is not None:
         try:
             folders.find(Path(config.load))

@@ -16,6 +16,7 @@ from assay.engines.embedded.weights import find_model
 from assay.engines.fake.config import FakeConfig
 from assay.engines.instances import check_instance
 from assay.engines.sglang.config import SGLangConfig
+from assay.engines.sglang.installed import ask_installed
 from assay.wire.genrm import GenRMConfig
 
 from ..config import TrainConfig
@@ -23,8 +24,16 @@ from .options import embedded_options, judge_options, judges_said, rollout_optio
 
 
 def check_engines(config: TrainConfig) -> None:
-    """Raises InputError: an option that the rollout engine or a judge's engine does not have, or a wrong value."""
-    rollout_settings(config)
+    """What the engines are asked to be, and whether SGLang is there where it is asked for.
+
+    Raises:
+        InputError: an option that the rollout engine or a judge's engine does not have, or a wrong value.
+        StartError: the interpreter has no SGLang.
+    """
+    settings = rollout_settings(config)
+    # On a cluster that was there before, its nodes are what counts.
+    if isinstance(settings, SGLangConfig) and config.ray_address is None:
+        ask_installed(settings)
     kind, options = config.genrm_engine, judge_options(config)
     for key, spec in judges_said(config.settings(GenRMConfig), kind).specs().items():
         try:
@@ -78,6 +87,9 @@ def check_models(config: TrainConfig) -> None:
         return
     flag = "--genrm-instances" if config.genrm_instances else "--genrm-model-path"
     for key, spec in config.specs().items():
+        adapter = {**judge_options(config), **spec.engine.passed_through}.get("adapter")
+        if config.genrm_engine == "embedded" and adapter is not None:
+            _check_adapter(str(adapter), key)
         _check_model(spec.model_path, f"{flag}, judge {key!r}", config, hub=config.genrm_engine == "embedded")
 
 
@@ -90,6 +102,15 @@ def _check_model(name: str, flag: str, config: TrainConfig, *, hub: bool) -> Non
         find_model(name, with_code=config.trust_remote_code)
     except InputError as error:
         raise InputError(f"{flag}: {error}") from error
+
+
+def _check_adapter(adapter: str, judge: str) -> None:
+    from assay.engines.embedded.shipped import card_of
+
+    try:
+        card_of(adapter)
+    except InputError as error:
+        raise InputError(f"judge {judge!r}: {error}") from error
 
 
 def _own_context(config: TrainConfig) -> int | None:

@@ -30,8 +30,11 @@ log = logging.getLogger(__name__)
 _SPLIT = ("pp_size", "dp_size", "nnodes")
 
 
-def local_way(config: TrainConfig, plan: Plan | None, trainer: Trainer) -> Way:
+def local_way(config: TrainConfig, plan: Plan | None, trainer: Trainer | None) -> Way:
     """The way that the flags ask for. Reads the headers of the model's files.
+
+    Args:
+        trainer: only SGLang's ways depend on its weights and cards; None before it is loaded, for other engines.
 
     Raises:
         InputError: it cannot be; see ``weight_sync.pick_way``.
@@ -48,10 +51,10 @@ def local_way(config: TrainConfig, plan: Plan | None, trainer: Trainer) -> Way:
         engine=config.rollout_engine,
         ray=False,
         in_process=config.rollout_engine == "embedded" and (claim is None or len(claim.engines) <= 1),
-        ranks=trainer_cards(trainer) if sglang else (),
+        ranks=trainer_cards(trainer) if sglang and trainer is not None else (),
         engines=_engine_cards(config, plan, options),
         parallel=splits(options),
-        stored_otherwise=stored_otherwise(policy_folder(config), trainer.outline()) if sglang else None,
+        stored_otherwise=None if not sglang or trainer is None else _stored_otherwise(config, trainer),
     )
     return pick_way(config.weight_sync, facts)
 
@@ -90,6 +93,10 @@ def trainer_cards(trainer: Trainer) -> tuple[frozenset[str], ...]:
 def splits(options: Mapping[str, Any]) -> tuple[str, ...]:
     """What splits an SGLang engine of these options beside tensor parallelism, in words."""
     return tuple(f"{name}={size}" for name in _SPLIT if isinstance(size := options.get(name), int) and size > 1)
+
+
+def _stored_otherwise(config: TrainConfig, trainer: Trainer) -> str | None:
+    return stored_otherwise(policy_folder(config), trainer.outline())
 
 
 def stored_otherwise(folder: str, shapes: Mapping[str, tuple[int, ...]]) -> str | None:
