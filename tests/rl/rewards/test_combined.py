@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from assay.core.errors import InputError
 from assay.core.types import Failure, FailureKind
+from assay.rl.rewards.base import ChecksPrompts
 from assay.rl.rewards.build import build_reward
 from assay.rl.rewards.combined import Part, combine
 from assay.rl.rewards.config import RewardConfig
@@ -80,9 +81,10 @@ def test_two_judges_of_one_service_and_a_function() -> None:
         quality, safety = engine("1"), engine("\\boxed{7}")
         async with serving({"quality": quality, "safety": safety}) as url:
             reward = build_reward(RewardConfig.model_validate({**config, "genrm_url": url}))
-            reward.check([Prompt(ordinal=0, prompt=CHAT, label="4")])
+            assert isinstance(reward.reward, ChecksPrompts)
+            reward.reward.check(Prompt(ordinal=0, prompt=CHAT, label="4"))
             with pytest.raises(InputError, match="no reference"):
-                reward.check([Prompt(ordinal=0, prompt=CHAT)])
+                reward.reward.check(Prompt(ordinal=0, prompt=CHAT))
             (one,) = await started_score(reward, sample())
         assert one.value == pytest.approx(1.7)
         assert one.parts == {"score": one.value, "right": 1.0, "right.acc": 1, "right.pred": "1", "style": 7.0}

@@ -13,6 +13,7 @@ from assay.core.errors import InputError, StartError
 from assay.core.types import Failure, FailureKind, Message
 from assay.engines.fake.engine import FakeEngine
 from assay.judges import build_judge
+from assay.rl.rewards.base import ChecksPrompts
 from assay.rl.rewards.build import build_reward
 from assay.rl.rewards.config import RewardConfig, RewardVoting
 from assay.rl.rewards.items import gold, question, to_item
@@ -74,12 +75,14 @@ def test_a_text_without_a_verdict_is_asked_again_within_the_policy() -> None:
 
 def test_a_missing_gold_answer_is_an_error_before_the_rollout_and_at_first_sight() -> None:
     reward = built(RewardConfig(rm_type="dapo-genrm"), engine())
-    with pytest.raises(InputError, match=r"prompt 7.*no reference.*--label-key"):
-        reward.check([Prompt(ordinal=6, prompt=CHAT, label="4"), Prompt(ordinal=7, prompt=CHAT)])
+    assert isinstance(reward.reward, ChecksPrompts)
+    reward.reward.check(Prompt(ordinal=6, prompt=CHAT, label="4"))
+    with pytest.raises(InputError, match=r"prompt 7.*no reference.*else its label"):
+        reward.reward.check(Prompt(ordinal=7, prompt=CHAT))
     for label in (None, "", "  "):
-        with pytest.raises(InputError, match=r"item '3/0'.*no reference.*--label-key"):
+        with pytest.raises(InputError, match=r"item '3/0'.*no reference.*else its label"):
             score(reward, sample(label=label))
-    reward.check([Prompt(ordinal=1, prompt="q", metadata={"label": "4"})])
+    reward.reward.check(Prompt(ordinal=1, prompt="q", metadata={"label": "4"}))
 
 
 def test_answers_that_end_alike_are_asked_once_also_in_front_of_http() -> None:

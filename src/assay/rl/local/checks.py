@@ -12,9 +12,10 @@ from assay.core.errors import InputError
 from assay.engines.catalog import EngineConfig as AnyEngine
 from assay.engines.catalog import engine_config
 from assay.engines.embedded.config import EmbeddedConfig
+from assay.engines.embedded.shipped import card_of
 from assay.engines.embedded.weights import find_model
 from assay.engines.fake.config import FakeConfig
-from assay.engines.instances import check_instance
+from assay.engines.instances import check_instance, instance_adapter
 from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.installed import ask_installed
 from assay.wire.genrm import GenRMConfig
@@ -87,9 +88,7 @@ def check_models(config: TrainConfig) -> None:
         return
     flag = "--genrm-instances" if config.genrm_instances else "--genrm-model-path"
     for key, spec in config.specs().items():
-        adapter = {**judge_options(config), **spec.engine.passed_through}.get("adapter")
-        if config.genrm_engine == "embedded" and adapter is not None:
-            _check_adapter(str(adapter), key)
+        _check_adapter(instance_adapter(spec, config.genrm_engine, judge_options(config)), key)
         _check_model(spec.model_path, f"{flag}, judge {key!r}", config, hub=config.genrm_engine == "embedded")
 
 
@@ -105,8 +104,6 @@ def _check_model(name: str, flag: str, config: TrainConfig, *, hub: bool) -> Non
 
 
 def _check_adapter(adapter: str, judge: str) -> None:
-    from assay.engines.embedded.shipped import card_of
-
     try:
         card_of(adapter)
     except InputError as error:

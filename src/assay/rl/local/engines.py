@@ -48,7 +48,7 @@ def rollout_engine(config: TrainConfig, plan: Plan | None, feed: TrainerFeed | N
         InputError: an option that it does not have.
     """
     engines = config.settings(EngineConfig)
-    options = rollout_options(config)
+    options: dict[str, Any] = rollout_options(config)
     claim = None if plan is None else plan.claims.get("rollout")
     if engines.rollout_engine == "embedded" and (claim is None or len(claim.engines) <= 1):
         return _embedded(config, options)
