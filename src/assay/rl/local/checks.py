@@ -32,8 +32,8 @@ def check_engines(config: TrainConfig) -> None:
         StartError: the interpreter has no SGLang.
     """
     settings = rollout_settings(config)
-    # On a cluster that was there before, its nodes are what counts.
-    if isinstance(settings, SGLangConfig) and config.ray_address is None:
+    # A server that runs already needs no interpreter here, and of a cluster that was there before the nodes count.
+    if isinstance(settings, SGLangConfig) and settings.attach is None and config.ray_address is None:
         ask_installed(settings)
     kind, options = config.genrm_engine, judge_options(config)
     for key, spec in judges_said(config.settings(GenRMConfig), kind).specs().items():
