@@ -244,13 +244,30 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None, str | No
 def test_the_hub_is_read_at_the_pinned_commit(hub: list[tuple[str, str | None, str | None]]) -> None:
     pinned = "168d848cdbbea9764fae4a544dc9ca1e6cca4931"
     assert load_benchmark(RB).revisions == {"allenai/reward-bench": pinned}
-    assert load_benchmark(RB, revision="1f3a").revisions == {"allenai/reward-bench": "1f3a"}
-    assert hub == [("allenai/reward-bench", pinned, "filtered"), ("allenai/reward-bench", "1f3a", "filtered")]
+    assert load_benchmark(RB).unpinned == ()
+    other = "1f3a" * 10
+    assert load_benchmark(RB, revision=other).revisions == {"allenai/reward-bench": other}
+    assert {revision for _, revision, _ in hub} == {pinned, other}
 
 
 def test_without_a_pinned_commit_the_one_that_is_read_is_told(hub: list[tuple[str, str | None, str | None]]) -> None:
-    assert load_benchmark(BENCHMARKS["rmbench"]).revisions == {"THU-KEG/RM-Bench": "c0ffee"}
+    loaded = load_benchmark(BENCHMARKS["rmbench"])
+    assert (loaded.revisions, loaded.unpinned) == ({"THU-KEG/RM-Bench": "c0ffee"}, ("THU-KEG/RM-Bench",))
     assert hub == [("THU-KEG/RM-Bench", "c0ffee", "train")]
+
+
+def test_a_branch_is_read_and_told_as_the_commit_that_it_stands_for(
+    hub: list[tuple[str, str | None, str | None]],
+) -> None:
+    loaded = load_benchmark(BENCHMARKS["rmbench"], revision="main")
+    assert (loaded.revisions, loaded.unpinned) == ({"THU-KEG/RM-Bench": "c0ffee"}, ())
+    each = load_benchmark(BENCHMARKS["rmbench"], revision={"THU-KEG/RM-Bench": "main"})
+    assert (each.revisions, each.unpinned) == (loaded.revisions, ())
+    own = load_benchmark(BENCHMARKS["rmbench"], "hub:me/mine:train")
+    assert own.revisions == {"me/mine": "c0ffee"}
+    assert hub[2:] == [("me/mine", "c0ffee", "train")]
+    with pytest.raises(InputError, match="leave one of them out"):
+        load_benchmark(BENCHMARKS["rmbench"], "hub:me/mine@v1:train", revision="v2")
 
 
 def test_a_benchmark_without_a_hub_dataset_wants_a_path() -> None:

@@ -7,6 +7,7 @@ that are not the benchmark's are named.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,10 @@ from assay.data.sources import FORMATS, HUB_PREFIX, open_source
 
 from .benchmark import Benchmark, Source
 from .unit import Unit
+
+Revision = str | Mapping[str, str] | None
+"""A branch, a tag or a commit of all hub datasets, or of each by its name."""
+_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 File = tuple[str, Iterable[AnyRecord]]
 """A file's name below the source, and its records."""
@@ -49,6 +54,8 @@ class Loaded:
     source: str
     revisions: Mapping[str, str] = field(default_factory=dict[str, str])
     """Hub dataset -> the commit that was read."""
+    unpinned: tuple[str, ...] = ()
+    """Hub datasets that were read as they are today: neither we nor the user named a revision."""
     files: tuple[str, ...]
     unread: tuple[str, ...]
     """Data files of a folder or archive that are none of the benchmark's."""
@@ -67,14 +74,15 @@ def load_benchmark(
     benchmark: Benchmark,
     source: str | Path | None = None,
     *,
-    revision: str | None = None,
+    revision: Revision = None,
     password: str | None = None,
 ) -> Loaded:
     """Read all units.
 
     Args:
         source: a data file, a folder, a zip archive, or ``hub:...``; None = the benchmark's own hub datasets.
-        revision: of the hub datasets, instead of the pinned one. password: of the archive, instead of the official one.
+        revision: of the hub datasets, instead of the pinned one; a mapping gives each dataset its own.
+        password: of the archive, instead of the official one.
 
     Raises:
         InputError: the source cannot be read, holds none of the benchmark's files, or not a single unit.
@@ -93,6 +101,7 @@ def load_benchmark(
         benchmark=benchmark,
         source=name,
         revisions=revisions,
+        unpinned=_unpinned(benchmark, revision) if source is None else (),
         files=tuple(read.files),
         unread=tuple(unread),
         units=tuple(read.units),
@@ -162,7 +171,7 @@ def _renamed(units: Sequence[Unit], read: _Read) -> list[Unit]:
 def _files(
     benchmark: Benchmark,
     source: str | Path | None,
-    revision: str | None,
+    revision: Revision,
     password: str | None,
     revisions: dict[str, str],
     unread: list[str],
@@ -179,7 +188,7 @@ def _files(
         for name in _chosen(benchmark, str(path), archived_files(path), unread):
             yield name, archived_records(path, name, password)
     else:
-        opened = open_source(source)
+        opened = open_source(_at_its_commit(str(source), revision, revisions))
         yield (opened.stem if opened.format == "hub" else path.name), opened.records
 
 
@@ -191,13 +200,45 @@ def _archive_in(path: Path) -> Path:
     return archives[0] if len(archives) == 1 else path
 
 
-def _hub_files(benchmark: Benchmark, revision: str | None, revisions: dict[str, str]) -> Iterator[File]:
+def _hub_files(benchmark: Benchmark, revision: Revision, revisions: dict[str, str]) -> Iterator[File]:
     if not benchmark.sources:
         raise InputError(f"{benchmark.name!r} has no hub dataset: name a file or folder that holds it")
     for own in benchmark.sources:
-        at = revision or own.revision or hub_commit(own.hub)
+        at = _commit(own.hub, _named(revision, own.hub) or own.revision)
         revisions[own.hub] = at
         yield own.file or own.hub.rsplit("/", 1)[-1], open_source(hub_name(own, at)).records
+
+
+def _named(revision: Revision, hub: str) -> str | None:
+    return revision.get(hub) if isinstance(revision, Mapping) else revision
+
+
+def _unpinned(benchmark: Benchmark, revision: Revision) -> tuple[str, ...]:
+    return tuple(own.hub for own in benchmark.sources if not (_named(revision, own.hub) or own.revision))
+
+
+def _commit(hub: str, revision: str | None) -> str:
+    """The commit that a revision (a branch, a tag, None = the main branch) stands for now; a commit is itself."""
+    if revision is not None and _COMMIT.fullmatch(revision):
+        return revision
+    return hub_commit(hub if revision is None else f"{hub}@{revision}")
+
+
+def _at_its_commit(source: str, revision: Revision, revisions: dict[str, str]) -> str:
+    """A ``hub:`` source with the commit that it stands for, which goes into ``revisions``; another one as it is.
+
+    Raises:
+        InputError: it names another revision than ``revision``.
+    """
+    if not source.startswith(HUB_PREFIX):
+        return source
+    name, *parts = source.removeprefix(HUB_PREFIX).split(":")
+    hub, _, named = name.partition("@")
+    asked = _named(revision, hub)
+    if named and asked and named != asked:
+        raise InputError(f"{source!r} names the revision {named!r}, and --revision {asked!r}: leave one of them out")
+    revisions[hub] = _commit(hub, named or asked)
+    return ":".join((f"{HUB_PREFIX}{hub}@{revisions[hub]}", *parts))
 
 
 def hub_name(source: Source, revision: str) -> str:

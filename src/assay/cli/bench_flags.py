@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from assay.core.errors import InputError
 
-from .bench_run import BenchRunFlags
+from .bench_run import BenchRunFlags, DataFlags
 from .judge import JudgeFlags
 
 OF_A_JUDGE = ("engine", "model", "adapter", "url", "route_key", "engine_options", "sampling", "choices", "lenient",
               "principles", "judge_options", "meta", "meta_options", "cache")  # fmt: skip
 """Flags that say how a judge is asked."""
+
+
+def revisions_of(flags: DataFlags) -> str | dict[str, str] | None:
+    """The revision of all hub datasets, or of each by its name.
+
+    Raises:
+        InputError: one for all and others for some, or two for one.
+    """
+    parts = [text.rpartition("=") for text in flags.revision]
+    if not parts or (len(parts) == 1 and not parts[0][0]):
+        return parts[0][2] if parts else None
+    found = {name: revision for name, _, revision in parts}
+    if "" in found or len(found) < len(parts) or not all(found.values()):
+        raise InputError(f"--revision {' '.join(flags.revision)}: write one for all, or DATASET=REVISION once for each")
+    return found
 
 
 def asking_flags(flags: BenchRunFlags) -> JudgeFlags:

@@ -13,6 +13,7 @@ from assay.core.errors import InputError
 from assay.data import item_to_row, write_jsonl
 from assay.report.bench_text import benchmark_json, print_benchmark, print_benchmarks, print_loaded
 
+from .bench_flags import revisions_of
 from .bench_list import BenchItemsFlags, BenchListFlags
 from .showing import console, say
 
@@ -36,7 +37,7 @@ def bench_items(flags: BenchItemsFlags) -> None:
     if len(flags.data) > 1:
         raise InputError(f"--data is given {len(flags.data)} times for the one benchmark {benchmark.name!r}")
     source = flags.data[0] if flags.data and flags.data[0] != "hub" else None
-    loaded = load_benchmark(benchmark, source, revision=flags.revision, password=flags.password)
+    loaded = load_benchmark(benchmark, source, revision=revisions_of(flags), password=flags.password)
     units = first_cases(loaded.units, flags.limit)
     print_loaded(console, loaded, len(units))
     out = flags.out or Path(f"{benchmark.name}.items.jsonl")

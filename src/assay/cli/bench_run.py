@@ -44,8 +44,8 @@ class DataFlags(Config):
     data: tuple[str, ...] = ()
     """File, folder or zip in the official format, or hub:owner/name@revision:split; NAME=PATH of several benchmarks.
     Without it, or as hub, the benchmark's own datasets on the hub, at the pinned revision."""
-    revision: str | None = None
-    """Revision of the hub datasets, instead of the pinned one."""
+    revision: tuple[str, ...] = ()
+    """Revision of the hub datasets, instead of the pinned one; DATASET=REVISION of one of several datasets."""
     password: str | None = None
     """Of the zip, instead of the one that its authors publish."""
 

@@ -32,7 +32,7 @@ from assay.report.bench_text import cost_json, print_loaded, print_overall, prin
 from assay.scoring.job import JobResult, run_job
 
 from .bench_askers import asker_of
-from .bench_flags import asking_flags, refuse
+from .bench_flags import asking_flags, refuse, revisions_of
 from .bench_run import BenchRunFlags
 from .building import prepared
 from .ending import exit_code
@@ -102,7 +102,7 @@ def _one(
     """One benchmark; the second value says whether every record counts."""
     if benchmark.private_text and flags.cache is not None:
         raise InputError(f"--cache would keep texts of {benchmark.name!r}, whose authors ask that none be stored")
-    loaded = load_benchmark(benchmark, source, revision=flags.revision, password=flags.password)
+    loaded = load_benchmark(benchmark, source, revision=revisions_of(flags), password=flags.password)
     units = _units(flags, loaded)
     print_loaded(console, loaded, len(units))
     told = _told(flags, benchmark, loaded, units)
@@ -182,6 +182,7 @@ def _told(flags: BenchRunFlags, benchmark: Benchmark, loaded: Loaded, units: Seq
     return {
         **asked,
         "revisions": dict(loaded.revisions),
+        "unpinned": list(loaded.unpinned),
         "units_hash": units_hash(units),
         "left_out": dict(loaded.left_out),
         "faults": len(loaded.faults),

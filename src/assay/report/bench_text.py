@@ -36,6 +36,9 @@ def print_loaded(console: Console, loaded: Loaded, units: int) -> None:
     of = f" of {len(loaded.units)}" if units < len(loaded.units) else ""
     at = "".join(f", {name}@{revision[:12]}" for name, revision in loaded.revisions.items())
     _say(console, f"{benchmark.title}: {units}{of} questions out of {loaded.source}{at}", "bold")
+    if loaded.unpinned:
+        told = " ".join(f"--revision {name}={loaded.revisions[name]}" for name in loaded.unpinned)
+        _say(console, f"no revision is pinned: read as it is today; to read the same again: {told}", "yellow")
     for fault in loaded.faults[:_LISTED]:
         _say(console, f"skipped: {fault}", "yellow")
     if len(loaded.faults) > _LISTED:
@@ -121,6 +124,8 @@ def _parts(result: Result) -> Table:
 def _measures(shown: bench_score.Table) -> Table:
     """Other measures of the same answers; ``score.json`` has their intervals."""
     table = _table(shown.name, "cases", *shown.columns, left=(shown.name,))
+    for column in table.columns:
+        column.overflow = "fold"
     for row in shown.rows:
         table.add_row(Text(row.name), number(row.n), *map(_plain, row.values))
     return table
@@ -267,7 +272,7 @@ def _origin(one: Benchmark) -> str:
     if not one.sources:
         return "your own copy (--data)" if one.subsets else "your own file (--data)"
     first = one.sources[0]
-    at = f"@{first.revision[:7]}" if first.revision else ""
+    at = f"@{first.revision[:7]}" if first.revision else " (no pinned revision)"
     more = f" and {len(one.sources) - 1} more" if len(one.sources) > 1 else ""
     return f"{first.hub}{at}{more}"
 
