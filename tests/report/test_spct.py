@@ -78,7 +78,8 @@ def test_what_is_not_there_is_not_shown_as_a_figure() -> None:
 
 
 def test_both_curves_begin_at_one_vote() -> None:
-    (plot,) = plots(result())
+    plot, alone = plots(result())
+    assert [line.colour for line in alone.lines] == [1, 1], "the colour that it has among all"
     lines = {line.name: [point.x for point in line.points] for line in plot.lines}
     assert lines["+ RFT + RL: MetaRM@k"] == [1, 2, 8]
     assert lines["+ RFT + RL: Voting@k"] == [1, 2, 8]

@@ -40,8 +40,10 @@ from .spct_show import show_plan
 
 OUT_OF_TIME = 75
 """The exit code where this call has had its time: the same command goes on."""
-SPARE_S = 40.0
-"""Seconds of a call that a training needs beside its updates: to start, to save, to write its model."""
+SPARE_S = 60.0
+"""Seconds of a call that a training needs beside its updates: to start, to read its data, to save."""
+LATE_S = 15.0
+"""Seconds by which a training that ends by itself may be late."""
 LEAST_S = 20.0
 """With fewer seconds left nothing is begun any more."""
 REPORT = "report"
@@ -134,7 +136,7 @@ class _Call:
             words = (*words, "--stop-after-minutes", f"{left / 60:.2f}")
         say(f"  $ {command_line(words)}")
         path = folder / f"{command.name}.log"
-        ended = await run_command(words, path, deadline.timeout)
+        ended = await run_command(words, path, _most_s(command, deadline))
         lines = tuple(dict.fromkeys((*mark.lines, command_line(words))))
         mark = mark.model_copy(update={"seconds": mark.seconds + ended.seconds, "lines": lines})
         if ended.stopped:
@@ -152,6 +154,11 @@ class _Call:
 def _holds(path: Path) -> bool:
     """Whether something came of a command that skipped some input: exit code 1 also means that nothing did."""
     return path.is_dir() or (path.is_file() and path.stat().st_size > 0)
+
+
+def _most_s(command: Command, deadline: Deadline) -> float | None:
+    left = deadline.timeout
+    return left if left is None or not command.timed else left + LATE_S
 
 
 def _failed(one: Due, command: Command, code: int, path: Path) -> AssayError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def markdown(result: SpctResult) -> str:
     """The report as one Markdown page."""
     about = " · ".join(f"{value} {name}" if name != "votes" else value for value, name in facts(result))
     lines = [f"# {TITLE}", "", about, ""]
-    lines += [line for note in notes(result) for line in (f"- {note}",)]
+    lines += [f"- {note}" for note in notes(result)]
     for one in tables(result):
         lines += ["", f"## {one.title}", "", one.lead, "", *markdown_table(one.columns, one.rows)]
     return "\n".join(lines) + "\n"
@@ -61,19 +62,25 @@ def page(result: SpctResult) -> str:
 
 
 def plots(result: SpctResult) -> list[Plot]:
-    """Accuracy against votes, with and without the meta RM (the paper's figure 1)."""
+    """Accuracy against votes, with and without the meta RM (the paper's figure 1): all models, and the last alone."""
+    last = result.models[-1]
+    found = [_plot("Accuracy by votes", result, result.models)]
+    return found if len(result.models) == 1 else [*found, _plot(f"The same, {name_of(last.model)}", result, (last,))]
+
+
+def _plot(title: str, result: SpctResult, shown: Sequence[ModelFigures]) -> Plot:
+    """A model has its colour in every plot."""
     lines: list[Line] = []
     levels: list[Level] = []
-    for place, one in enumerate(result.models):
+    for one in shown:
+        colour, name = result.models.index(one), name_of(one.model)
         voting, meta = _points(one, VOTING), _points(one, META)
         if meta:
             # With one vote there is nothing to choose from: both curves begin at the same point.
-            meta = (voting[0], *meta)
-            lines.append(Line(name=f"{name_of(one.model)}: MetaRM@k", points=meta, colour=place))
-        lines.append(Line(name=f"{name_of(one.model)}: Voting@k", points=voting, colour=place, hollow=True))
-        greedy = 100 * one.series[GREEDY].accuracy.value
-        levels.append(Level(name=f"{name_of(one.model)}: greedy", y=greedy, colour=place))
-    return [Plot(title="Accuracy by votes", x_name="k, votes", lines=tuple(lines), levels=tuple(levels))]
+            lines.append(Line(name=f"{name}: MetaRM@k", points=(voting[0], *meta), colour=colour))
+        lines.append(Line(name=f"{name}: Voting@k", points=voting, colour=colour, hollow=True))
+        levels.append(Level(name=f"{name}: greedy", y=100 * one.series[GREEDY].accuracy.value, colour=colour))
+    return Plot(title=title, x_name="k, votes", lines=tuple(lines), levels=tuple(levels))
 
 
 def _points(one: ModelFigures, start: str) -> tuple[Point, ...]:

@@ -208,18 +208,19 @@ def _ablations(lines: Sequence[Variant], main: Mapping[str, Measured]) -> Iterat
         found = None if ablation is None else _measured(line, ablation.until)
         if ablation is None or found is None:
             continue
-        same = main.get(ablation.until)
+        against = ablation.against or ablation.until
+        same = main.get(against)
         apart = None if same is None else difference(found, same)
-        whole = "DeepSeek-GRM-27B" if ablation.until == "rl" else "DeepSeek-GRM-27B-RFT"
+        whole = {"rl": "DeepSeek-GRM-27B", "rft": "DeepSeek-GRM-27B-RFT"}.get(against)
         paper = None if ablation.paper is None else ABLATIONS.get(ablation.paper)
         yield AblationFigures(
             name=ablation.name,
             about=ablation.about or ablation.name,
             figures=_figures(ablation.until, line.recipe.judge, found),
-            against=ablation.until,
+            against=against,
             difference=None if apart is None else _figure(apart),
             paper=paper,
-            paper_against=None if paper is None else ABLATIONS[whole],
+            paper_against=None if paper is None or whole is None else ABLATIONS[whole],
         )
 
 

@@ -132,6 +132,7 @@ def test_what_a_stage_needs_and_who_needs_it() -> None:
         ({"rft": {"seed": 1}}, "the seed stands at the top"),
         ({"principles": "x", "judge": "pairwise"}, "principles are for the pointwise judge"),
         ({"evaluate": {"k": 4, "k_meta": 5}}, "k_meta 5 is more than k 4"),
+        ({"ablation": [{"name": "a", "paper": "w/o X"}]}, "'w/o X' is none of the paper's rows"),
         ({"ablation": [{"name": "a"}, {"name": "a"}]}, "two ablations are called 'a'"),
     ],
 )

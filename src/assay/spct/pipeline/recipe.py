@@ -16,6 +16,7 @@ from assay.rl.config import TrainConfig
 from assay.training.heads.config import HeadConfig
 from assay.training.sft.config import SftConfig
 
+from ..paper import ABLATIONS
 from ..plan import RftPlan
 
 Shape = Literal["single", "pair", "several"]
@@ -121,6 +122,8 @@ class AblationRecipe(Config):
     """What the table calls it."""
     until: Model = "rl"
     """Which model is measured: the one after this stage."""
+    against: Model | None = None
+    """Which model of the main line it is compared with; the same one unless said."""
     skip_sft: bool = False
     """Reinforce the cold model, without fine-tuning on what was sampled."""
     paper: str | None = None
@@ -174,6 +177,9 @@ class SpctRecipe(Config):
         twice = [name for name in names if names.count(name) > 1]
         if twice:
             raise ValueError(f"two ablations are called {twice[0]!r}")
+        unknown = [one.paper for one in self.ablation if one.paper not in (None, *ABLATIONS)]
+        if unknown:
+            raise ValueError(f"ablation.paper {unknown[0]!r} is none of the paper's rows: {', '.join(ABLATIONS)}")
         self._check_training()
         return self
 
