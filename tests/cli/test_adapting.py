@@ -13,15 +13,20 @@ from torch import ones
 from assay.cli.adapting import adapted
 from assay.cli.building import backend
 from assay.cli.judge import JudgeFlags
+from assay.cli.rft import RftFlags
+from assay.cli.rft_run import _asking
 from assay.cli.serve import ServeFlags, _engine_options
 from assay.core.errors import InputError
 from assay.core.types import SamplingParams
 from assay.engines.embedded import shipped
 from assay.engines.embedded.adapter_card import CARD
+from assay.engines.embedded.config import DEFAULT_MODEL
 from assay.engines.embedded.engine import EmbeddedEngine
 from assay.engines.embedded.lora import SETTINGS, WEIGHTS
 from assay.engines.embedded.shipped import DEFAULT_ADAPTER
 from assay.judges import build_judge
+from assay.rl.config import TrainConfig
+from assay.rl.local.engines import rollout_engine
 from assay.scoring.scorer import Scorer
 
 CARD_OF_IT = {
@@ -87,3 +92,13 @@ def test_an_adapter_without_effect_is_refused() -> None:
     with pytest.raises(InputError, match=r"--adapter 'x' has no effect with --engine fake"):
         _engine_options(ServeFlags(engine="fake", adapter="x"))
     assert _engine_options(ServeFlags(adapter="x")) == {"adapter": "x"}
+
+
+def test_models_that_are_trained_are_taken_as_they_are(tmp_path: Path) -> None:
+    rft = _asking(RftFlags(items=("x.jsonl",), judge="verifier"))
+    assert rft.adapter == "none"
+    assert _asking(RftFlags(items=("x.jsonl",), adapter="own")).adapter == "own"
+    config = TrainConfig(hf_checkpoint=DEFAULT_MODEL, prompt_data="x.jsonl", rm_type="math", run_dir=tmp_path)
+    policy = rollout_engine(config, None)
+    assert isinstance(policy, EmbeddedEngine)
+    assert (policy.config.model, policy.config.adapter) == (DEFAULT_MODEL, "none")

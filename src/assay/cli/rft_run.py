@@ -181,7 +181,9 @@ def _sample(flags: RftFlags, asking: JudgeFlags, found: Sorted, general: General
 def _for(stage: Stage, flags: RftFlags, asking: JudgeFlags) -> JudgeFlags:
     if stage != "general":
         return asking
-    said = {"sampling": {**flags.sampling, **flags.general_sampling}, "model": flags.general_model or flags.model}
+    said: dict[str, object] = {"sampling": {**flags.sampling, **flags.general_sampling}}
+    if flags.general_model is not None:
+        said |= {"model": flags.general_model, "adapter": NO_ADAPTER}
     return asking.model_copy(update=said)
 
 

@@ -63,6 +63,13 @@ def test_the_table_of_defaults(model: str | None, said: str | None, judges: list
     assert judging_adapter(model, said, judges) == adapter
 
 
+def test_a_folder_is_told_by_its_whole_path(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "own").mkdir()
+    monkeypatch.chdir(home)
+    assert judging_adapter(None, "own", None) == str(home / "own")
+    assert judging_adapter(None, NO_ADAPTER, None) == NO_ADAPTER
+
+
 @pytest.mark.usefixtures("home")
 def test_a_package_without_an_adapter_has_no_default() -> None:
     assert judging_adapter(None, None, ["verifier"]) == NO_ADAPTER

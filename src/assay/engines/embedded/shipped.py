@@ -69,13 +69,19 @@ def judging_adapter(model: str | None, said: str | None, judges: Iterable[str] |
         InputError: the card in the package is wrong.
     """
     if said is not None:
-        return said
+        return _located(said)
     if model not in (None, DEFAULT_MODEL) or DEFAULT_ADAPTER not in shipped():
         return NO_ADAPTER
     card = read_card(ADAPTERS / DEFAULT_ADAPTER)
     if card is None:
         raise InputError(f"the adapter {DEFAULT_ADAPTER!r} of the package has no card; install assay again")
     return DEFAULT_ADAPTER if judges is None or set(judges) & set(card.judges) else NO_ADAPTER
+
+
+def _located(said: str) -> str:
+    """A folder by its whole path, since engines in other processes may have another working directory."""
+    path = Path(said).expanduser()
+    return said if said in (NO_ADAPTER, *shipped()) or not path.is_dir() else str(path.absolute())
 
 
 def card_of(adapter: str) -> AdapterCard | None:
