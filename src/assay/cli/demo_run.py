@@ -55,7 +55,7 @@ def run_demo(flags: DemoFlags) -> None:
     with _service(out, choices=choices) as url:
         for judge in judges:
             rows += _judge(url, judge, items, out / f"{judge.name}.parquet")
-        trained = _train(url, flags, adapted=form is not None, choices=choices) if flags.steps else None
+        trained = _train(url, flags, adapted=form is not None, choices=choices) if flags.steps != 0 else None
     report = out / "report.html"
     write_report(report, rows, title="Assay demo", items=items, training=trained)
     console.print(f"service stopped; all in {time.perf_counter() - begin:.0f} s", highlight=False, soft_wrap=True)
@@ -90,7 +90,8 @@ def _train(url: str, flags: DemoFlags, *, adapted: bool, choices: bool) -> Train
     judge = flags.judge or ("verifier" if adapted else "math")
     if judge == "verifier" and not adapted:
         console.print("[yellow]note[/]: without an adapter the bundled model judges near chance: little is learned")
-    config = judged_by(judge, choices=choices, seed=flags.seed, steps=flags.steps)
+    said = {} if flags.steps is None else {"steps": flags.steps}
+    config = judged_by(judge, choices=choices, seed=flags.seed, **said)
     return train_demo(console, url, flags.out / TRAINING, config)
 
 

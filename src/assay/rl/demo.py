@@ -67,12 +67,12 @@ class DemoTraining(Config):
 
 
 def judged_by(judge: DemoJudge, *, choices: bool = False, **said: Any) -> DemoTraining:
-    """The settings for a judge. A model takes as long for one judgment as the rule for hundreds, so with the verifier a
-    step has fewer answers, and the held-out questions are answered only before and after.
+    """The settings for a judge. A model takes as long for one judgment as the rule for hundreds, so with the verifier
+    there are fewer answers and fewer steps, and the held-out questions are answered only before and after.
     """
     if judge == "math":
         return DemoTraining(**said)
-    fewer: dict[str, Any] = {"prompts": 8, "samples": 8, "evaluations": 1}
+    fewer: dict[str, Any] = {"steps": 50, "prompts": 12, "samples": 8, "evaluations": 1}
     return DemoTraining(judge=judge, choices=choices, **fewer | said)
 
 
