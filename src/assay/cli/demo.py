@@ -18,7 +18,7 @@ class DemoFlags(Config):
     limit: int | None = Field(default=None, ge=1)
     """Judge only the first so many questions."""
     steps: int | None = Field(default=None, ge=0)
-    """Training steps of the small policy, 0 leaves training out; unless said 60 with the rule and 50 with the model."""
+    """Training steps of the small policy, 0 leaves training out; unless said 60 with the rule and 45 with the model."""
     judge: Literal["math", "verifier"] | None = None
     """Who rewards the answers of training: the rule, or the judge model; unless said the model where the package has an
     adapter that makes it a verifier, else the rule."""

@@ -72,7 +72,7 @@ def judged_by(judge: DemoJudge, *, choices: bool = False, **said: Any) -> DemoTr
     """
     if judge == "math":
         return DemoTraining(**said)
-    fewer: dict[str, Any] = {"steps": 50, "prompts": 12, "samples": 8, "evaluations": 1}
+    fewer: dict[str, Any] = {"steps": 45, "samples": 8, "evaluations": 1}
     return DemoTraining(judge=judge, choices=choices, **fewer | said)
 
 
