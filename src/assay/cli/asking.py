@@ -58,7 +58,7 @@ class RecordFlags(Config):
     """How the records of a file become items."""
 
     field: Annotated[tuple[str, ...], typer.Option("--field", "-f")] = ()
-    """name=path of a field: prompt, candidates, reference, gold, id; repeatable."""
+    """name=path of a field: prompt, candidates, reference, gold, authors, id; repeatable."""
 
 
 class PaceFlags(Config):

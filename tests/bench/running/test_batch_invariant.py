@@ -37,7 +37,7 @@ def bench(folder: Path, *more: str) -> Path:
     """``assay bench run`` of the first questions of LLMBar, two answers in one prompt."""
     command = [sys.executable, "-m", "assay", "bench", "run", "rewardbench", "--data",
                str(DATA / "rewardbench_rebuilt" / "rb_llmbar.jsonl"), "--limit", "2", "--bootstrap", "50",
-               "--engine-options", '{"batch_invariant": true}', "--deadline", "900",
+               "--engine-options", '{"batch_invariant": true}', "--deadline-s", "900",
                "-o", str(folder), *more]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
