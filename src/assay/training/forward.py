@@ -20,7 +20,7 @@ from .objective import Metrics, Objective
 from .packing import Row, micro_batches
 from .policy import Policy
 from .ranks import Ranks
-from .table import Table
+from .table import Columns, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +32,16 @@ class Update:
     packed_tokens: int
     micro_batches: int
     terms: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaidOut:
+    """An update's samples as one rank passes them; the counts are those of all ranks."""
+
+    parts: tuple[tuple[MicroBatch, Columns], ...]
+    loss_tokens: int
+    packed_tokens: int
+    micro_batches: int
 
 
 class Passes:
@@ -56,51 +66,50 @@ class Passes:
         everybody = {sample: values for share in self._ranks.gather(found) for sample, values in share.items()}
         return [tuple(everybody[i]) for i in range(len(sequences))]
 
-    def forward_backward(self, sequences: Sequence[TrainSequence], objective: Objective, clock: Clock) -> Update:
-        """Add the gradient of the objective over these samples to the weights' own."""
+    def laid_out(self, sequences: Sequence[TrainSequence], objective: Objective) -> LaidOut:
+        """What this rank passes through the model for an update, on its device. Does not look at the weights."""
         dtype = torch.float64 if self._policy.compute == torch.float64 else torch.float32
         table = Table(sequences, objective.weights, device=self._device, dtype=dtype)
         # Samples without a token to learn from need no pass.
         live = [s for s in range(len(sequences)) if any(sequences[s].loss_mask)]
         shares = self._shares(sequences, live, whole=objective.whole_groups)
+        parts: list[tuple[MicroBatch, Columns]] = []
+        for rows in shares[self._ranks.rank]:
+            # Without rows, a rank passes some sample at no weight: FSDP needs all ranks in every pass.
+            used = rows or _smallest(shares)
+            columns = table.columns.at(table.places([s for row in used for s in row.samples]))
+            micro = MicroBatch.of(used, sequences, self._device, masked=True)
+            parts.append((micro, columns if rows else columns.without_weight()))
+        return LaidOut(
+            parts=tuple(parts),
+            loss_tokens=len(table),
+            packed_tokens=sum(row.tokens for share in shares for micro in share for row in micro),
+            micro_batches=sum(bool(micro) for share in shares for micro in share),
+        )
+
+    def forward_backward(self, laid: LaidOut, objective: Objective, clock: Clock) -> Update:
+        """Add the gradient of the objective over these samples to the weights' own."""
         losses: list[float | Tensor] = []
         metrics: list[Metrics] = []
-        for rows in shares[self._ranks.rank]:
-            loss, part = self._micro(rows, shares, sequences, table, objective, clock)
-            losses.append(loss)
-            metrics.append(part)
-        return self._summed(losses, metrics, shares, len(table))
+        for micro, columns in laid.parts:
+            with clock.phase("forward"), self._precision():
+                logprobs, entropy = self._policy.model(micro)
+            with clock.phase("backward"):
+                parts = objective.loss(columns, logprobs, entropy)
+                parts.loss.backward()
+            losses.append(parts.loss.detach())
+            metrics.append(parts.metrics)
+        return self._summed(losses, metrics, laid)
 
-    def _micro(
-        self,
-        rows: list[Row],
-        shares: list[list[list[Row]]],
-        sequences: Sequence[TrainSequence],
-        table: Table,
-        objective: Objective,
-        clock: Clock,
-    ) -> tuple[Tensor, Metrics]:
-        """One micro-batch. Without rows, a rank passes some sample at no weight: FSDP needs all ranks in every pass."""
-        used = rows or _smallest(shares)
-        micro = MicroBatch.of(used, sequences, self._device, masked=True)
-        columns = table.columns.at(table.places([s for row in used for s in row.samples]))
-        with clock.phase("forward"), self._precision():
-            logprobs, entropy = self._policy.model(micro)
-        with clock.phase("backward"):
-            parts = objective.loss(columns if rows else columns.without_weight(), logprobs, entropy)
-            parts.loss.backward()
-        return parts.loss.detach(), parts.metrics
-
-    def _summed(self, losses: list[Any], metrics: list[Metrics], shares: list[list[list[Row]]], tokens: int) -> Update:
+    def _summed(self, losses: list[Any], metrics: list[Metrics], laid: LaidOut) -> Update:
         # Only now: a number read off the device earlier would keep the next micro-batch waiting.
         own = (float(sum(loss.double() for loss in losses)), _on_cpu(reduce(add, metrics)))
         everybody = self._ranks.gather(own)
-        rows = [row for share in shares for micro in share for row in micro]
         return Update(
             loss=sum(loss for loss, _ in everybody),
-            loss_tokens=tokens,
-            packed_tokens=sum(row.tokens for row in rows),
-            micro_batches=sum(bool(micro) for share in shares for micro in share),
+            loss_tokens=laid.loss_tokens,
+            packed_tokens=laid.packed_tokens,
+            micro_batches=laid.micro_batches,
             terms=reduce(add, (part for _, part in everybody)).means(),
         )
 

@@ -21,7 +21,7 @@ from . import checkpoint, export
 from .batch import PerToken, StepMetrics, TrainBatch, TrainSequence, UpdateMetrics
 from .clock import Clock
 from .config import TrainerConfig
-from .forward import Passes, Update
+from .forward import LaidOut, Passes, Update
 from .objective import Objective
 from .optimizer import Optimizer, rate
 from .policy import Policy, load_policy, pick_device
@@ -94,7 +94,13 @@ class Trainer:
         with self._reference.lent() as model:
             return self._passes.logprobs(model, sequences)
 
-    def step(self, batch: TrainBatch, objective: Objective, *, lr: float | None = None) -> StepMetrics:
+    def lay_out(self, batch: TrainBatch, objective: Objective) -> LaidOut:
+        """The work of a step that is one update and needs no other log-probs, done ahead: also from another thread."""
+        return self._passes.laid_out(batch.sequences, objective)
+
+    def step(
+        self, batch: TrainBatch, objective: Objective, *, lr: float | None = None, laid: LaidOut | None = None
+    ) -> StepMetrics:
         """Train on a rollout batch: one or several updates (``global_batch_size``).
 
         Old log-probs that the batch lacks are taken from the first update's own pass; only later updates, whose
@@ -102,6 +108,7 @@ class Trainer:
 
         Args:
             lr: the learning rate, where it does not follow from the number of the update (``lr_decay_style``).
+            laid: what ``lay_out`` made of this batch.
         """
         self._must_be_awake()
         clock = Clock(self.policy.device)
@@ -114,7 +121,7 @@ class Trainer:
                 whole = any(s.old_logprobs is not None for s in updates[0])
                 first = self._filled(updates[:1], "old_logprobs", "actor") if whole else updates[:1]
                 updates = first + self._filled(updates[1:], "old_logprobs", "actor")
-        done = tuple(self._update(sequences, objective, clock, lr) for sequences in updates)
+        done = tuple(self._update(sequences, objective, clock, lr, laid) for sequences in updates)
         return StepMetrics(step=self.updates, weight_version=self.weight_version, updates=done, seconds=clock.seconds)
 
     def save(self, root: Path | None = None, *, extra: Json = None) -> Path:
@@ -186,9 +193,15 @@ class Trainer:
         export.export_adapter(self.policy, folder, self.ranks, base=self.config.hf_checkpoint, dtype=dtype)
 
     def _update(
-        self, sequences: Sequence[TrainSequence], objective: Objective, clock: Clock, lr: float | None
+        self,
+        sequences: Sequence[TrainSequence],
+        objective: Objective,
+        clock: Clock,
+        lr: float | None,
+        laid: LaidOut | None,
     ) -> UpdateMetrics:
-        update: Update = self._passes.forward_backward(sequences, objective, clock)
+        laid = self._passes.laid_out(sequences, objective) if laid is None else laid
+        update: Update = self._passes.forward_backward(laid, objective, clock)
         lr = rate(self.config, self.updates) if lr is None else lr
         with clock.phase("optimizer"):
             norm, applied = self._optimizer.update(lr)

@@ -17,9 +17,13 @@ from assay.core.types import Json
 from assay.tracking.lines import BASELINE
 from assay.tracking.log import MetricLog
 
+from ..batch import TrainBatch
+from ..forward import LaidOut
 from ..measures import of_update
+from ..objective import Objective
 from ..saving import Saves
 from ..trainer import Trainer
+from .ahead import Ahead
 from .config import FitConfig
 from .length import Length, passes
 from .order import Order
@@ -81,6 +85,10 @@ class Fit:
         epochs = passes(config)
         self._order = Order(task.size, config.global_batch_size, seed=config.seed, epochs=epochs)
         self.length = Length.of(config, self._order.updates)
+        last = self.length.updates
+        # On a CPU the thread would only take time from the update.
+        ahead = trainer.policy.device.type == "cuda"
+        self._ahead = Ahead(self._examples, lambda number: last is None or number < last, begin=ahead)
         self._log = None if open_log is None else open_log(self.state.made)
         self._leaving, self._saves = leaving, Saves(config)
         self.result = result
@@ -110,8 +118,13 @@ class Fit:
                 self._save()
             self.result.done = self._over()
         finally:
+            self._ahead.close()
             if self._log is not None:
                 self._log.close()
+
+    def _examples(self, number: int) -> tuple[TrainBatch, Objective, LaidOut]:
+        batch, objective = self._task.batch(self._order.batch(number))
+        return batch, objective, self._trainer.lay_out(batch, objective)
 
     def _baseline(self) -> None:
         found = self._measured()
@@ -121,8 +134,8 @@ class Fit:
 
     def _update(self) -> None:
         number, begin = self.state.made, time.perf_counter()
-        batch, objective = self._task.batch(self._order.batch(number))
-        done = self._trainer.step(batch, objective, lr=self.length.lr(number, self.state.seconds))
+        batch, objective, laid = self._ahead.take(number)
+        done = self._trainer.step(batch, objective, lr=self.length.lr(number, self.state.seconds), laid=laid)
         metrics = of_update(done) | {"time/train": time.perf_counter() - begin}
         metrics["train/epoch"] = min((number + 1) * self._config.global_batch_size / self._task.size, 1e9)
         self.state.made = number + 1
