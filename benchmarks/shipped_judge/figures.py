@@ -8,6 +8,8 @@ from typing import Any
 
 from assay.core.stats import wilson
 
+from .sets import Measured
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
@@ -31,8 +33,8 @@ class Rates:
     silent: int
 
     @classmethod
-    def of(cls, answered: Iterable[Answered]) -> Rates:
-        found = list(answered)
+    def of(cls, answers: Iterable[Answered]) -> Rates:
+        found = list(answers)
         yes, no = [a for a in found if a.gold == 1], [a for a in found if a.gold != 1]
         return cls(
             right=sum(a.said == 1 for a in yes),
@@ -70,21 +72,31 @@ class Rates:
         }
 
 
-def by(answered: Sequence[Answered], key: Callable[[Answered], str]) -> dict[str, Any]:
+def answered(measured: Sequence[Measured], said: Sequence[float | None]) -> list[Answered]:
+    """Items with their verdicts."""
+    found: list[Answered] = []
+    for one, verdict in zip(measured, said, strict=True):
+        assert one.item.gold is not None
+        gold = one.item.gold[0]
+        found.append(Answered(gold=gold, said=verdict, kind=one.kind, form=one.form, language=one.language))
+    return found
+
+
+def by(answers: Sequence[Answered], key: Callable[[Answered], str]) -> dict[str, Any]:
     """The rates of each group, by name."""
     groups: dict[str, list[Answered]] = {}
-    for one in answered:
+    for one in answers:
         groups.setdefault(key(one), []).append(one)
     return {name: Rates.of(group).as_json() for name, group in sorted(groups.items())}
 
 
-def summary(answered: Sequence[Answered]) -> dict[str, Any]:
+def summary(answers: Sequence[Answered]) -> dict[str, Any]:
     """All that is told of one set."""
     return {
-        "all": Rates.of(answered).as_json(),
-        "kind": by(answered, lambda one: one.kind),
-        "language": by(answered, lambda one: one.language),
-        "form": by(answered, lambda one: f"{'+' if one.gold == 1 else '-'} {one.form}"),
+        "all": Rates.of(answers).as_json(),
+        "kind": by(answers, lambda one: one.kind),
+        "language": by(answers, lambda one: one.language),
+        "form": by(answers, lambda one: f"{'+' if one.gold == 1 else '-'} {one.form}"),
     }
 
 

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from . import figures, sets
-from .figures import Answered, summary
+from .figures import answered, summary
 from .sets import Measured
 
 GSM8K = Path(__file__).parents[2] / "../shared/data/gsm8k/example_model_solutions.jsonl"
@@ -75,16 +75,6 @@ def fast(options: argparse.Namespace) -> None:
     told = {"model": options.model, "adapter": str(options.adapter or ""), "results": results}
     options.out.write_text(json.dumps(told, indent=1))
     show(options.out)
-
-
-def answered(measured: Sequence[Measured], said: Sequence[float | None]) -> list[Answered]:
-    """Items with their verdicts, as ``figures`` counts them."""
-    found: list[Answered] = []
-    for one, verdict in zip(measured, said, strict=True):
-        assert one.item.gold is not None
-        gold = one.item.gold[0]
-        found.append(Answered(gold=gold, said=verdict, kind=one.kind, form=one.form, language=one.language))
-    return found
 
 
 def show(file: Path) -> None:

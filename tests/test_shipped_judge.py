@@ -1,0 +1,63 @@
+"""The figures of the shipped judge by hand, and what its sets promise."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from benchmarks.shipped_judge import sets
+from benchmarks.shipped_judge.figures import Answered, Rates, either, summary
+from benchmarks.shipped_judge.pairs import rates
+
+from assay.core.types import Candidate, Item, Message
+from assay.judges.extract import final_answer
+
+
+def one(gold: float, said: float | None, kind: str = "a", form: str = "f") -> Answered:
+    return Answered(gold=gold, said=said, kind=kind, form=form, language="en")
+
+
+def test_balanced_accuracy_is_the_mean_of_both_rates_and_no_verdict_is_never_right() -> None:
+    """Right answers: 3 of 4; wrong ones: 1 of 2, the other without a verdict."""
+    found = Rates.of([one(1, 1), one(1, 1), one(1, 1), one(1, 0), one(0, 0), one(0, None)])
+    assert (found.tpr, found.tnr, found.balanced, found.silent) == (0.75, 0.5, 0.625, 1)
+    assert Rates.of([one(0, 0)]).balanced == 1
+    assert Rates.of([]).balanced is None
+
+
+def test_groups_of_a_set() -> None:
+    found = summary([one(1, 1, "a", "latex"), one(0, 1, "b", "digit")])
+    assert found["kind"]["a"]["balanced"] == 1
+    assert found["kind"]["b"]["tnr"] == 0
+    assert list(found["form"]) == ["+ latex", "- digit"]
+
+
+def test_a_rule_first_and_the_judge_for_the_rest() -> None:
+    assert either([1, 0, None, 0], [0, 1, 1, None]) == [1, 1, 1, None]
+
+
+def test_pairs_a_tie_is_wrong() -> None:
+    item = Item(
+        id="x",
+        messages=(Message(role="user", content="q"),),
+        candidates=(Candidate(text="a"), Candidate(text="b")),
+        gold=(0.0, 1.0),
+    )
+    found = rates([item] * 4, [(1.0, 9.0), (5.0, 5.0), None, (9.0, 1.0)])
+    assert found == {"n": 4, "accuracy": 0.25, "ties": 0.25, "no_verdict": 0.25}
+
+
+@pytest.mark.parametrize("side", ["train", "held"])
+def test_right_answers_never_repeat_the_reference_and_wrong_ones_are_near_misses(side: str) -> None:
+    found = sets.verified(side, 400)  # pyright: ignore[reportArgumentType]
+    assert Counter(each.item.gold for each in found) == {(1.0,): 200, (0.0,): 200}
+    assert set(Counter(each.kind for each in found).values()) == {20}
+    assert all(final_answer(e.item.candidates[0].text) != e.item.reference for e in found if e.item.gold == (1.0,))
+    assert not {each.form for each in found} & sets.NO_MISS
+    assert [each.item for each in found] == [each.item for each in sets.verified(side, 400)]  # pyright: ignore[reportArgumentType]
+
+
+def test_attacks_are_wrong_and_those_of_the_audit_are_among_them() -> None:
+    found = sets.attacks(1)
+    assert {each.item.gold for each in found} == {(0.0,)}
+    assert any(each.form == "audit: turn" for each in found)
