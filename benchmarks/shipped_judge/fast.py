@@ -129,7 +129,8 @@ def _loaded(model: str, adapter: Path | None) -> Any:
     if adapter is not None:
         from peft import PeftModel
 
-        lm = PeftModel.from_pretrained(lm, str(adapter)).merge_and_unload()
+        # A trainer, which reads the log-probs, is made for weights that can be trained; peft froze them.
+        lm = PeftModel.from_pretrained(lm, str(adapter)).merge_and_unload().requires_grad_(True)
     if torch.cuda.is_available():
         torch.set_float32_matmul_precision("high")
         lm = lm.cuda()
