@@ -122,7 +122,7 @@ def build(
     )
     config = LoopConfig(
         num_rollout=steps,
-        assemble=algorithm.assembling(4),
+        batching=algorithm.batching(4),
         saves=save is not None,
         saving=SavingConfig(save_interval=2 if save else None),
     )
@@ -166,7 +166,7 @@ def test_the_policy_learns_what_is_rewarded(tiny: Path) -> None:
 
 def test_rollout_and_trainer_agree_about_log_probs(tiny: Path) -> None:
     run = build(tiny, steps=2)
-    from assay.rl.assemble import to_sequence
+    from assay.rl.batching import to_sequence
 
     steps = play(run)
     trainer = Trainer(TrainerConfig(hf_checkpoint=str(tiny)))

@@ -12,7 +12,7 @@ from .advantages.estimators import ESTIMATORS, AdvantageConfig, EstimatorName
 from .advantages.overlong import OverlongShaping
 from .advantages.spread import Std
 from .advantages.truncated import parse_truncated_as
-from .assemble import AssembleConfig
+from .batching import BatchingConfig
 
 if TYPE_CHECKING:
     from assay.training.objective import PolicyObjective
@@ -63,14 +63,14 @@ class AlgorithmConfig(Config):
         parse_truncated_as(self.truncated_as)
         return self
 
-    def assembling(self, longest: int) -> AssembleConfig:
+    def batching(self, longest: int) -> BatchingConfig:
         """How advantages are made, for answers of at most ``longest`` tokens."""
         overlong = None
         if self.overlong_buffer_len is not None:
             overlong = OverlongShaping(
                 max_length=longest, buffer=self.overlong_buffer_len, factor=self.overlong_penalty_factor
             )
-        return AssembleConfig(
+        return BatchingConfig(
             advantages=AdvantageConfig(estimator=self.advantage_estimator, std=self.advantage_std),
             truncated_as=parse_truncated_as(self.truncated_as),
             overlong=overlong,

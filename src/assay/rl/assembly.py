@@ -152,7 +152,7 @@ def _loop(
     )
     settings = LoopConfig(
         num_rollout=config.num_rollout,
-        assemble=config.settings(AlgorithmConfig).assembling(config.rollout_max_response_len),
+        batching=config.settings(AlgorithmConfig).batching(config.rollout_max_response_len),
         judge_failure_as=config.judge_failure_as,
         saving=config.settings(SavingConfig),
         saves=True,

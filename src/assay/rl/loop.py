@@ -31,7 +31,7 @@ from assay.placement.plans import Phase, PhaseKind
 from assay.training.measures import of_update
 from assay.training.saving import Saves, SavingConfig
 
-from .assemble import AssembleConfig, Assembled, assemble, to_sequence, trainable
+from .batching import Batched, BatchingConfig, to_batch, to_sequence, trainable
 from .measures import of_batch, of_moves
 from .memory import Memory
 from .ports import Policy, Publisher, RolloutBatch, Scoring, Source
@@ -46,7 +46,7 @@ class LoopConfig:
     """How many steps, and the decisions between rollout and training."""
 
     num_rollout: int
-    assemble: AssembleConfig = field(default_factory=AssembleConfig)
+    batching: BatchingConfig = field(default_factory=BatchingConfig)
     judge_failure_as: JudgeFailureAs = "mask"
     saving: SavingConfig = field(default_factory=SavingConfig)
     """When checkpoints are saved beside the end."""
@@ -74,7 +74,7 @@ class _Step:
 
     number: int
     batch: RolloutBatch = field(default_factory=lambda: RolloutBatch(groups=()))
-    assembled: Assembled | None = None
+    batched: Batched | None = None
     metrics: dict[str, float] = field(default_factory=dict[str, float])
 
     @contextmanager
@@ -170,12 +170,12 @@ class Loop:
         self._batch = (step.number, step.batch)
         self.memory.judged(groups)
         rewards = [settle(group, config.judge_failure_as) for group in groups]
-        kl = await self._kl(groups) if config.assemble.kl_coef else None
-        step.assembled = assemble(groups, rewards, config.assemble, kl)
-        step.metrics |= of_batch(step.batch, step.assembled)
-        self.memory.learned(step.assembled.groups)
-        if step.assembled.batch is not None:
-            step.metrics |= of_update(await self.parts.policy.step(step.assembled.batch))
+        kl = await self._kl(groups) if config.batching.kl_coef else None
+        step.batched = to_batch(groups, rewards, config.batching, kl)
+        step.metrics |= of_batch(step.batch, step.batched)
+        self.memory.learned(step.batched.groups)
+        if step.batched.batch is not None:
+            step.metrics |= of_update(await self.parts.policy.step(step.batched.batch))
         self.memory.step = step.number + 1
         self._before = self._batch = None
 
@@ -206,7 +206,7 @@ class Loop:
         stepped = Stepped(
             step=step.number,
             groups=step.batch.groups,
-            advantages=() if step.assembled is None else step.assembled.groups,
+            advantages=() if step.batched is None else step.batched.groups,
             filtered=step.batch.filtered,
             weight_version=self.parts.policy.weight_version,
             metrics=step.metrics,

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from .advantages.summary import summarise
-from .assemble import Assembled
+from .batching import Batched
 from .length_bias import length_correlation
 from .ports import RolloutBatch
 from .residency import Moved
@@ -19,13 +19,13 @@ from .rewards.policy import failure_rate
 from .sample import Sample, Status
 
 
-def of_batch(batch: RolloutBatch, assembled: Assembled) -> dict[str, float]:
+def of_batch(batch: RolloutBatch, batched: Batched) -> dict[str, float]:
     """What was rolled out and earned."""
     samples = [sample for group in batch.groups for sample in group.samples]
     found = {f"rollout/{name}": value for name, value in batch.stats.items()}
     found |= {"rollout/samples": float(len(samples)), "rollout/filtered_groups": float(len(batch.filtered))}
     found |= _lengths(samples)
-    found |= {f"advantage/{name}": value for name, value in summarise(assembled.groups).means().items()}
+    found |= {f"advantage/{name}": value for name, value in summarise(batched.groups).means().items()}
     values = [s.reward.value for s in samples if s.reward is not None and s.reward.value is not None]
     if values:
         found |= {"reward/mean": statistics.fmean(values), "reward/std": statistics.pstdev(values)}

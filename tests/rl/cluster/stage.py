@@ -321,7 +321,7 @@ async def _run(
     await publisher.publish()
     try:
         await Loop(
-            parts, LoopConfig(num_rollout=STEPS, assemble=ALGORITHM.assembling(LONGEST)), Memory(max_dead_steps=0)
+            parts, LoopConfig(num_rollout=STEPS, batching=ALGORITHM.batching(LONGEST)), Memory(max_dead_steps=0)
         ).run()
     finally:
         await source.close()

@@ -20,7 +20,7 @@ from .sample import Group, Sample, Status
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssembleConfig:
+class BatchingConfig:
     """How rewards become advantages."""
 
     advantages: AdvantageConfig = field(default_factory=AdvantageConfig)
@@ -31,7 +31,7 @@ class AssembleConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Assembled:
+class Batched:
     """``groups``: the advantages, in the order of the groups. ``batch``: None where there is nothing to learn from."""
 
     groups: tuple[GroupAdvantages, ...]
@@ -43,7 +43,7 @@ def trainable(sample: Sample) -> bool:
     return sample.status in (Status.COMPLETED, Status.TRUNCATED) and any(sample.loss_mask)
 
 
-def shaped(group: Group, rewards: Sequence[Reward], config: AssembleConfig) -> list[Reward]:
+def shaped(group: Group, rewards: Sequence[Reward], config: BatchingConfig) -> list[Reward]:
     """The rewards of a group after what becomes of cut-off and overlong answers; samples without tokens have none."""
     given = [reward if trainable(sample) else None for sample, reward in zip(group.samples, rewards, strict=True)]
     settled = settle_truncated(given, [sample.truncated for sample in group.samples], config.truncated_as)
@@ -52,12 +52,12 @@ def shaped(group: Group, rewards: Sequence[Reward], config: AssembleConfig) -> l
     return config.overlong.shaped(settled, [sample.response_length for sample in group.samples])
 
 
-def assemble(
+def to_batch(
     groups: Sequence[Group],
     rewards: Sequence[Sequence[Reward]],
-    config: AssembleConfig,
+    config: BatchingConfig,
     kl: Sequence[Sequence[PerToken]] | None = None,
-) -> Assembled:
+) -> Batched:
     """The training batch.
 
     Args:
@@ -75,7 +75,7 @@ def assemble(
         for sample, advantage in zip(group.samples, own.advantages, strict=True)
         if advantage is not None and trainable(sample)
     ]
-    return Assembled(groups=advantages, batch=TrainBatch(sequences=tuple(sequences)) if sequences else None)
+    return Batched(groups=advantages, batch=TrainBatch(sequences=tuple(sequences)) if sequences else None)
 
 
 def to_sequence(sample: Sample, advantage: float = 0.0) -> TrainSequence:
