@@ -23,7 +23,6 @@ from assay.engines.embedded.config import EmbeddedConfig
 from assay.engines.embedded.engine import EmbeddedEngine
 from assay.judges import build_judge
 from assay.scoring.judgment import Judgment
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 from assay.voting.plan import VotePlan
 
@@ -34,7 +33,7 @@ async def judged(items: Sequence[Item], k: int, tokens: int, *, invariant: bool)
     scorer = Scorer(
         EmbeddedEngine(EmbeddedConfig(device="cpu", batch_invariant=invariant, max_batch=len(items) * k)),
         sampling=SamplingParams(max_new_tokens=tokens),
-        policy=ScoringPolicy(reask=0),
+        reask=0,
         deduplicate=False,
     )
     await scorer.start()

@@ -21,7 +21,7 @@ from assay.bench.aggregate import Aggregate, aggregate, bootstrap, gather
 from assay.bench.benchmark import Benchmark
 from assay.bench.benchmarks.rewardbench import COUNTS
 from assay.bench.catalog import BENCHMARKS
-from assay.bench.policy import Policy
+from assay.bench.counting import Counting
 from assay.bench.unit import Answer, Judged, Unit
 from assay.core.types import Candidate, Item, Message
 
@@ -81,11 +81,11 @@ MADE: Sequence[tuple[str, Callable[[int, random.Random], list[Judged]]]] = (
 def timed(benchmark: Benchmark, judged: list[Judged], draws: int) -> tuple[float, float, Aggregate]:
     """Seconds to measure all cases, seconds of the draws, and the result."""
     start = time.perf_counter()
-    found = gather(benchmark, judged, Policy())
+    found = gather(benchmark, judged, Counting())
     measured = time.perf_counter()
     bootstrap(benchmark, found.cases, draws=draws)
     end = time.perf_counter()
-    return measured - start, end - measured, aggregate(benchmark, judged, Policy(), draws=50)
+    return measured - start, end - measured, aggregate(benchmark, judged, Counting(), draws=50)
 
 
 def main() -> None:

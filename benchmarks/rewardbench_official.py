@@ -32,7 +32,7 @@ from assay.bench.aggregate import gather
 from assay.bench.benchmark import Benchmark
 from assay.bench.benchmarks.rewardbench import COUNTS
 from assay.bench.catalog import BENCHMARKS
-from assay.bench.policy import Policy
+from assay.bench.counting import Counting
 from assay.bench.unit import Answer, Judged
 from assay.data.records import Record
 
@@ -69,7 +69,7 @@ def sections(skill: float, seed: int) -> list[Compared]:
         for number in range(PAIRS_OF_PRM if subset == "math-prm" else count)
     ]
     scores = [(round(draw.gauss(skill, 2)), round(draw.gauss(0, 2))) for _ in rows]
-    found = _flat(BENCHMARKS["rewardbench"], rows, scores, Policy(scalar=True))
+    found = _flat(BENCHMARKS["rewardbench"], rows, scores, Counting(scalar=True))
     # As scripts/run_rm.py of the official repository counts: 1 if the chosen score is larger, else 0.
     results: dict[str, list[int]] = {}
     for row, (chosen, rejected) in zip(rows, scores, strict=True):
@@ -91,7 +91,7 @@ def best_of_four(skill: float, seed: int) -> Compared:
         for number in range(200)
     ]
     scores = [[round(draw.gauss(skill if place == 0 else 0, 2)) for place in range(4)] for _ in rows]
-    found = _flat(BENCHMARKS["rewardbench2"], rows, scores, Policy(scalar=True))
+    found = _flat(BENCHMARKS["rewardbench2"], rows, scores, Counting(scalar=True))
     flat = [
         {"id": row["id"], "text": f"t{place}", "scores": value}
         for row, own in zip(rows, scores, strict=True)
@@ -115,20 +115,20 @@ def ties(skill: float, seed: int, *, spread: bool) -> Compared:
             rows.append({**row, "chosen": [f"r{i}" for i in range(right)], "rejected": ["w0", "w1", "w2"]})
             own = [draw.gauss(3 * skill if place < right else 0, 1) for place in range(right + 3)]
             scores.append(own if spread else [float(round(value / 2)) for value in own])
-    found = _flat(BENCHMARKS["rewardbench2"], rows, scores, Policy())
+    found = _flat(BENCHMARKS["rewardbench2"], rows, scores, Counting())
     dataset = Dataset.from_list([{**row, "scores": own} for row, own in zip(rows, scores, strict=True)])
     _, theirs = process_single_model(dataset)
     return Compared("Ties" if spread else "Ties, equal scores", found["Ties"] or 0.0, float(100 * theirs))
 
 
 def _flat(
-    benchmark: Benchmark, rows: Sequence[Row], scores: Sequence[Sequence[float]], policy: Policy
+    benchmark: Benchmark, rows: Sequence[Row], scores: Sequence[Sequence[float]], counting: Counting
 ) -> Mapping[str, float | None]:
     units = benchmark.units([Record(line=line, row=row) for line, row in enumerate(rows, 1)], "made").units
     judged = [
         Judged(unit=unit, answer=Answer(scores=tuple(map(float, own)))) for unit, own in zip(units, scores, strict=True)
     ]
-    return benchmark.combine(gather(benchmark, judged, policy).cases).flat()
+    return benchmark.combine(gather(benchmark, judged, counting).cases).flat()
 
 
 def compare(models: int) -> list[tuple[float, list[Compared]]]:

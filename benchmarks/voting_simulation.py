@@ -83,7 +83,7 @@ def sums_at(scores: Array, k: int, meta: Array | None) -> Array:
 
 
 def check(scores: Array, k: int, meta: Array | None, sums: Array) -> None:
-    """The product comes to the same sums, and to the candidate that its tie policy names."""
+    """The product comes to the same sums, and to the candidate that its rule for ties names."""
     plan = VotePlan(k=k, meta=None if meta is None else "meta")
     for item in range(CHECKED):
         votes = [

@@ -14,7 +14,6 @@ from assay.engines.pool.engine import PoolEngine
 from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.engine import SGLangEngine
 from assay.judges import build_judge
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 from assay.service.hub import Hub
 
@@ -68,7 +67,7 @@ def hub_of(engines: dict[str, Any], max_new_tokens: int) -> Hub:
             engine,
             instance=key,
             sampling=sampling.over(DEFAULT_SAMPLING),
-            policy=ScoringPolicy(reask=0),
+            reask=0,
             deduplicate=False,
         )
         for key, engine in engines.items()

@@ -11,7 +11,7 @@ import pytest
 
 from assay.bench.aggregate import gather
 from assay.bench.benchmark import Benchmark
-from assay.bench.policy import Policy
+from assay.bench.counting import Counting
 from assay.bench.score import Score
 from assay.bench.unit import Answer, Judged, Unit
 from assay.data.records import Record
@@ -36,5 +36,5 @@ def scored(unit: Unit, *scores: float) -> Judged:
     return Judged(unit=unit, answer=Answer(scores=tuple(map(float, scores))))
 
 
-def score(benchmark: Benchmark, judged: Sequence[Judged], policy: Policy | None = None) -> Score:
-    return benchmark.combine(gather(benchmark, judged, policy or Policy()).cases)
+def score(benchmark: Benchmark, judged: Sequence[Judged], counting: Counting | None = None) -> Score:
+    return benchmark.combine(gather(benchmark, judged, counting or Counting()).cases)

@@ -9,7 +9,7 @@ import pytest
 
 from assay.bench.benchmarks.ppe_best_of_k import BESIDE, CURVE, OF_SETS, PERFECT
 from assay.bench.catalog import BENCHMARKS
-from assay.bench.policy import Policy, Ties
+from assay.bench.counting import Counting, Ties
 from assay.bench.unit import Answer, Judged
 from assay.core.errors import InputError
 from assay.core.types import FailureKind
@@ -59,7 +59,7 @@ def test_the_curve_and_what_stands_beside_it() -> None:
 )
 def test_the_first_of_several_highest_is_taken_unless_said(ties: Ties, at: list[float]) -> None:
     one = judged("ifeval_best_of_k.parquet", [1, 0, 1, 0], [2, 2, 2, 2])
-    found = score(BENCHMARK, [one], Policy(ties=ties)).flat()
+    found = score(BENCHMARK, [one], Counting(ties=ties)).flat()
     assert [found[f"{CURVE}/ifeval/k = {k}"] for k in (1, 2, 4)] == at
 
 
@@ -72,7 +72,7 @@ def test_a_failed_judgment_takes_nothing_and_questions_may_have_fewer_responses(
     assert [found[f"{CURVE}/math/k = {k}"] for k in (1, 2, 4)] == [50, 50, 0]
     # All right: no area, so that the failed question's 0 stands alone.
     assert found[f"{BESIDE}/math/area"] == 0
-    assert score(BENCHMARK, [one, failed], Policy(failures="excluded")).flat()[f"{CURVE}/math/k = 2"] == 100
+    assert score(BENCHMARK, [one, failed], Counting(failures="excluded")).flat()[f"{CURVE}/math/k = 2"] == 100
 
 
 def test_what_is_no_question_is_refused_and_a_choice_is_no_score() -> None:

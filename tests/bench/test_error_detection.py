@@ -9,7 +9,7 @@ import pytest
 from assay.bench.aggregate import aggregate
 from assay.bench.benchmarks.error_detection import BY_CLASS, DETECTION
 from assay.bench.catalog import BENCHMARKS
-from assay.bench.policy import Policy
+from assay.bench.counting import Counting
 from assay.bench.unit import Answer, Judged
 from assay.core.types import FailureKind
 
@@ -18,7 +18,7 @@ from .shared import score, scored, units
 BENCHMARK = BENCHMARKS["realmistake"]
 MATH, FACTS = "math_word_problem_generation/gpt-4-0613", "finegrained_fact_verification/gpt-4-0613"
 REASONING, FOLLOWING = "Reasoning Correctness", "Instruction-Following"
-HALF = Policy(threshold=0.5)
+HALF = Counting(threshold=0.5)
 
 
 def row(name: str, classes: list[str], task: str = "math_word_problem_generation") -> dict[str, Any]:

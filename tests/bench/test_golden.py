@@ -10,8 +10,8 @@ import pytest
 
 from assay.bench.benchmarks import rewardbench
 from assay.bench.catalog import BENCHMARKS
+from assay.bench.counting import Counting
 from assay.bench.measure import Cases
-from assay.bench.policy import Policy
 from assay.bench.unit import Answer, Judged
 from assay.core.types import FailureKind
 
@@ -78,7 +78,7 @@ def test_rmb() -> None:
     judged = [scored(unit, bon["best"], *bon["losers"]) for unit, bon in zip(whole, told["bon"], strict=True)]
     assert score(listed, judged).value == exactly(100 * told["bon_accuracy"])
     assert [score(listed, [one]).value for one in judged] == [100 * v for v in told["per_item_all_pairs_strict"]]
-    shared = [score(listed, [one], Policy(ties="share")).value for one in judged]
+    shared = [score(listed, [one], Counting(ties="share")).value for one in judged]
     assert shared == [100 * v for v in told["bon_list_argmax_random_tie_expected"]]
     losers = [(bon["best"], loser) for bon in told["bon"] for loser in bon["losers"]]
     pairs = [scored(unit, *both) for unit, both in zip(units(paired, rows), losers, strict=True)]
@@ -156,7 +156,7 @@ def test_ppe() -> None:
         assert [c.text for c in unit.item.candidates] == [f"a{better}", f"a{worse}"]
         judged.append(scored(unit, row["rm"][better], row["rm"][worse]))
     assert score(benchmark, judged).value == exactly(100 * told["pair_accuracy_tie_wrong"])
-    assert score(benchmark, judged, Policy(ties="share")).value == exactly(100 * told["pair_accuracy_tie_half"])
+    assert score(benchmark, judged, Counting(ties="share")).value == exactly(100 * told["pair_accuracy_tie_half"])
     own, people = told["human_pref"], BENCHMARKS["ppe-preference"]
     rows = [
         {"question_id": str(i), "prompt": "q", "winner": winner, "response_1": "a", "response_2": "b"}
@@ -166,7 +166,7 @@ def test_ppe() -> None:
     kept = [row for row in own["rows"] if row[0] != "tie"]
     judged = [scored(unit, a, b) for unit, (_, a, b) in zip(made, kept, strict=True)]
     assert score(people, judged).value == exactly(100 * own["acc_ties_dropped_equal_wrong"])
-    assert score(people, judged, Policy(ties="share")).value == exactly(100 * own["acc_ties_dropped_equal_half"])
+    assert score(people, judged, Counting(ties="share")).value == exactly(100 * own["acc_ties_dropped_equal_half"])
 
 
 def test_ppe_best_of_k() -> None:

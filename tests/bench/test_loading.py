@@ -15,8 +15,8 @@ import pytest
 from assay.bench.aggregate import aggregate
 from assay.bench.benchmarks.own import own
 from assay.bench.catalog import BENCHMARKS
+from assay.bench.counting import Counting
 from assay.bench.loading import Loaded, load_benchmark
-from assay.bench.policy import Policy
 from assay.core.errors import InputError
 from assay.data.fieldmap import FieldMap
 
@@ -45,7 +45,7 @@ def test_the_order_of_records_changes_no_figure(tmp_path: Path) -> None:
 
     def figures(several: Sequence[Mapping[str, Any]]) -> object:
         judged = [scored(unit, int(unit.item.id) % 7, 3) for unit in load(tmp_path, several).units]
-        return aggregate(RB, judged, Policy(ties="random"), draws=20)
+        return aggregate(RB, judged, Counting(ties="random"), draws=20)
 
     shuffled = random.Random(0).sample(rows, len(rows))
     assert figures(shuffled) == figures(rows)

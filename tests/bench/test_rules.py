@@ -1,4 +1,4 @@
-"""Every official formula on cases small enough to do in the head, and what policies make of ties and failures."""
+"""Every official formula on cases small enough to do in the head, and what the rules make of ties and failures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from assay.bench.aggregate import aggregate, gather
 from assay.bench.benchmark import Benchmark
 from assay.bench.benchmarks.own import own
 from assay.bench.catalog import BENCHMARKS, find_benchmark
-from assay.bench.policy import Failures, Policy, Ties
+from assay.bench.counting import Counting, Failures, Ties
 from assay.bench.unit import Answer, Judged, Unit
 from assay.core.errors import InputError
 from assay.core.types import FailureKind
@@ -44,7 +44,7 @@ def best_of(n: int, name: str = "1") -> Unit:
     ],
 )
 def test_a_tie_on_rewardbench(ties: Ties, scalar: bool, worth: float) -> None:
-    found = score(RB, [scored(pair(), 5, 5)], Policy(ties=ties, scalar=scalar))
+    found = score(RB, [scored(pair(), 5, 5)], Counting(ties=ties, scalar=scalar))
     assert found.flat()["Reasoning/hep-go"] == worth
 
 
@@ -54,11 +54,11 @@ def test_a_random_tie_is_drawn_by_content_and_is_fair() -> None:
         for i in range(400)
     ]
     judged = [scored(unit, 5, 5) for unit in several]
-    found = score(RB, judged, Policy(ties="random")).flat()["Reasoning/hep-go"]
+    found = score(RB, judged, Counting(ties="random")).flat()["Reasoning/hep-go"]
     assert found is not None
     assert 40 < found < 60
-    assert score(RB, judged[::-1], Policy(ties="random")).flat()["Reasoning/hep-go"] == found
-    assert score(RB, judged, Policy(ties="random", seed=1)).flat()["Reasoning/hep-go"] != found
+    assert score(RB, judged[::-1], Counting(ties="random")).flat()["Reasoning/hep-go"] == found
+    assert score(RB, judged, Counting(ties="random", seed=1)).flat()["Reasoning/hep-go"] != found
 
 
 @pytest.mark.parametrize(("failures", "worth"), [("official", 75), ("strict", 50), ("excluded", 100), ("lenient", 100)])
@@ -67,19 +67,19 @@ def test_a_failure_on_rewardbench(failures: Failures, worth: float) -> None:
         scored(pair(), 7, 5),
         Judged(unit=pair(name="2"), answer=FAILED, lenient=Answer(scores=(6.0, 2.0))),
     ]
-    assert score(RB, judged, Policy(failures=failures)).flat()["Reasoning/hep-go"] == worth
+    assert score(RB, judged, Counting(failures=failures)).flat()["Reasoning/hep-go"] == worth
 
 
-def test_what_a_policy_excludes_is_named() -> None:
+def test_what_a_rule_excludes_is_named() -> None:
     judged = [scored(pair(), 7, 5), Judged(unit=pair(name="2"), answer=FAILED)]
-    found = aggregate(RB, judged, Policy(failures="excluded"), draws=0)
+    found = aggregate(RB, judged, Counting(failures="excluded"), draws=0)
     assert (found.counted, found.excluded, found.incomplete) == (1, ("2",), ())
-    with pytest.raises(InputError, match="1 excluded by the policy"):
-        aggregate(RB, judged[1:], Policy(failures="excluded"))
+    with pytest.raises(InputError, match="1 excluded by the rule for failures"):
+        aggregate(RB, judged[1:], Counting(failures="excluded"))
 
 
 def test_an_absent_section_of_rewardbench_counts_nothing_and_is_told() -> None:
-    found = aggregate(RB, [scored(pair(), 7, 5), scored(pair("donotanswer", "2"), 5, 7)], Policy(), draws=0)
+    found = aggregate(RB, [scored(pair(), 7, 5), scored(pair("donotanswer", "2"), 5, 7)], Counting(), draws=0)
     assert found.score.value == 25
     assert found.score.beside == {"mean of the sections that are there": 50}
     assert "xstest-should-refuse" in found.missing
@@ -98,7 +98,7 @@ def test_a_choice_is_final() -> None:
 
 @given(st.lists(st.integers(1, 3), min_size=2, max_size=6))
 def test_a_share_is_the_chance_of_a_fair_draw(scores: list[int]) -> None:
-    found = score(BENCHMARKS["bon"], [scored(best_of(len(scores)), *scores)], Policy(ties="share")).value
+    found = score(BENCHMARKS["bon"], [scored(best_of(len(scores)), *scores)], Counting(ties="share")).value
     tops = [index for index, value in enumerate(scores) if value == max(scores)]
     assert found == pytest.approx(100 * (0 in tops) / len(tops))
 
@@ -124,7 +124,7 @@ def test_ties_of_rewardbench_2() -> None:
 def test_half_a_pair_of_ties_is_incomplete() -> None:
     benchmark = BENCHMARKS["rewardbench2"]
     row = {"id": "ref:0", "prompt": "q", "subset": "Ties", "chosen": ["a"], "rejected": ["b"]}
-    found = gather(benchmark, [scored(units(benchmark, [row])[0], 2, 1)], Policy())
+    found = gather(benchmark, [scored(units(benchmark, [row])[0], 2, 1)], Counting())
     assert (found.cases, found.incomplete) == ({}, ("0",))
 
 
@@ -143,7 +143,7 @@ def test_ties_need_scores() -> None:
     ]
     judged = [Judged(unit=unit, answer=Answer(choice=0)) for unit in units(benchmark, rows)]
     with pytest.raises(InputError, match="needs a score for each candidate"):
-        gather(benchmark, judged, Policy())
+        gather(benchmark, judged, Counting())
 
 
 RM_ROW = {"id": 3, "prompt": "q", "chosen": ["a", "b", "c"], "rejected": ["d", "e", "f"]}
@@ -159,7 +159,7 @@ def test_the_nine_comparisons_of_rm_bench() -> None:
         "": pytest.approx(100 / 3), "chat": pytest.approx(100 / 3), "chat/hard": 0, "chat/normal": 0, "chat/easy": 100,
         "beside/hard": 0, "beside/normal": 0, "beside/easy": 100,
     }  # fmt: skip
-    assert gather(benchmark, judged[:8], Policy()).incomplete == ("chat/3",)
+    assert gather(benchmark, judged[:8], Counting()).incomplete == ("chat/3",)
 
 
 def test_rmb_lists_as_pairs_must_all_be_right() -> None:
@@ -171,7 +171,7 @@ def test_rmb_lists_as_pairs_must_all_be_right() -> None:
     one, other = units(benchmark, [row])
     assert score(benchmark, [scored(one, 2, 1), scored(other, 2, 1)]).value == 100
     assert score(benchmark, [scored(one, 2, 1), scored(other, 1, 2)]).value == 0
-    assert score(benchmark, [scored(one, 2, 1), scored(other, 1, 1)], Policy(ties="share")).value == 50
+    assert score(benchmark, [scored(one, 2, 1), scored(other, 1, 1)], Counting(ties="share")).value == 50
 
 
 def single(*labels: int) -> tuple[Benchmark, tuple[Unit, ...]]:
@@ -184,11 +184,11 @@ def test_areas_with_ties_and_failures() -> None:
     benchmark, (good, bad) = single(1, 0)
     tied = [scored(good, 5), scored(bad, 5)]
     assert score(benchmark, tied).value == 50
-    assert score(benchmark, tied, Policy(ties="wrong")).value == 0
-    assert score(benchmark, tied, Policy(ties="random")).value in (0, 50, 100)
+    assert score(benchmark, tied, Counting(ties="wrong")).value == 0
+    assert score(benchmark, tied, Counting(ties="random")).value in (0, 50, 100)
     lost = [scored(good, 5), Judged(unit=bad, answer=FAILED)]
     assert score(benchmark, lost).value == 0
-    assert score(benchmark, lost, Policy(failures="excluded")).value is None
+    assert score(benchmark, lost, Counting(failures="excluded")).value is None
 
 
 JB = BENCHMARKS["judgebench"]
@@ -196,24 +196,24 @@ FIRST, SECOND, EVEN = Answer(choice=0), Answer(choice=1), Answer(scores=(3.0, 3.
 
 
 @pytest.mark.parametrize(
-    ("games", "policy", "worth"),
+    ("games", "counting", "worth"),
     [
-        ((FIRST, FIRST), Policy(), 100),
-        ((FIRST, SECOND), Policy(), 0),
-        ((FIRST, EVEN), Policy(), 100),
-        ((EVEN, EVEN), Policy(), 0),
-        ((FIRST, FAILED), Policy(), 100),
-        ((FIRST, FAILED), Policy(failures="strict"), 0),
-        ((FIRST, SECOND), Policy(ties="share"), 50),
-        ((EVEN, EVEN), Policy(ties="share"), 50),
-        ((SECOND, EVEN), Policy(ties="share"), 0),
+        ((FIRST, FIRST), Counting(), 100),
+        ((FIRST, SECOND), Counting(), 0),
+        ((FIRST, EVEN), Counting(), 100),
+        ((EVEN, EVEN), Counting(), 0),
+        ((FIRST, FAILED), Counting(), 100),
+        ((FIRST, FAILED), Counting(failures="strict"), 0),
+        ((FIRST, SECOND), Counting(ties="share"), 50),
+        ((EVEN, EVEN), Counting(ties="share"), 50),
+        ((SECOND, EVEN), Counting(ties="share"), 0),
     ],
 )
-def test_both_orders_of_judgebench(games: tuple[Answer, Answer], policy: Policy, worth: float) -> None:
+def test_both_orders_of_judgebench(games: tuple[Answer, Answer], counting: Counting, worth: float) -> None:
     row = {"pair_id": "1", "source": "mmlu-pro-law", "label": "A>B", "question": "q", "response_A": "a"}
     (unit,) = units(JB, [{**row, "response_B": "b"}])
     judged = Judged(unit=unit, answer=games[0], by_order=games)
-    assert score(JB, [judged], policy).value == worth
+    assert score(JB, [judged], counting).value == worth
 
 
 def test_the_mean_of_judgebench_is_over_pairs_not_categories() -> None:
@@ -244,12 +244,12 @@ def test_own_subsets_are_averaged_and_all_cases_stand_beside() -> None:
 
 def test_a_unit_is_answered_once() -> None:
     with pytest.raises(InputError, match="answered twice"):
-        gather(RB, [scored(pair(), 1, 0), scored(pair(), 1, 0)], Policy())
+        gather(RB, [scored(pair(), 1, 0), scored(pair(), 1, 0)], Counting())
 
 
 def test_scores_must_fit_the_candidates() -> None:
     with pytest.raises(InputError, match="2 candidates and 3 scores"):
-        gather(RB, [scored(pair(), 1, 0, 0)], Policy())
+        gather(RB, [scored(pair(), 1, 0, 0)], Counting())
 
 
 def test_a_wrong_name_names_the_nearest() -> None:

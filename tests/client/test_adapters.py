@@ -15,7 +15,6 @@ from assay.core.errors import InputError
 from assay.core.types import ChatPrompt, Failure, FailureKind, Request
 from assay.engines.fake.engine import FakeEngine
 from assay.judges import build_all
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 from assay.service.app import create_app
 from assay.service.hub import Hub
@@ -34,7 +33,7 @@ def judge(request: Request, index: int) -> str:
 
 @asynccontextmanager
 async def serving() -> AsyncGenerator[JudgeScores]:
-    scorer = Scorer(FakeEngine(reply=judge), policy=ScoringPolicy(reask=0))
+    scorer = Scorer(FakeEngine(reply=judge), reask=0)
     hub = Hub(instances={"__default__": scorer}, judges={one.name: one for one in build_all()})
     async with running(create_app(hub, SETTINGS), SETTINGS) as url:
         try:

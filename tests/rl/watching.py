@@ -9,7 +9,7 @@ from assay.core.errors import GenerationError
 from assay.core.types import Completion, Failure, FailureKind, Request, TokenPrompt
 from assay.engines.base import EngineHealth, EngineInfo
 from assay.rl.advantages.estimators import AdvantageConfig, estimate
-from assay.rl.rewards.policy import settle
+from assay.rl.rewards.failures import settle
 from assay.rl.sample import Group, Prompt, PromptText, Reward, Sample, Status
 from assay.rl.stepped import Stepped
 

@@ -11,7 +11,6 @@ from assay.core.types import Candidate, Failure, FailureKind, Item, Message
 from assay.engines.fake.config import FakeConfig
 from assay.engines.fake.engine import FakeEngine
 from assay.judges import build_judge
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 
 FAULTS = {
@@ -32,7 +31,7 @@ def outcomes(order: list[int]) -> list[str]:
 
     async def run() -> None:
         engine = FakeEngine(FakeConfig(replies=("1",), faults=FAULTS, seed=5, slow_s=0.01))
-        scorer = Scorer(engine, policy=ScoringPolicy(reask=0))
+        scorer = Scorer(engine, reask=0)
         judge = build_judge("verifier")
         todo = iter(order)
 

@@ -19,7 +19,6 @@ from assay.engines.fake.reward import FakeRewardConfig, FakeRewardEngine
 from assay.judges import Judge, build_judge
 from assay.scoring.judgment import Judgment
 from assay.scoring.meta import MetaScorer
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.records import vote_rows
 from assay.scoring.replay import (
     Recording,
@@ -54,7 +53,7 @@ def record(
     async def run() -> list[Judgment]:
         scorer = Scorer(
             FakeEngine(FakeConfig(replies=REPLIES, **engine)),
-            policy=ScoringPolicy(reask=0),
+            reask=0,
             metas={"m": MetaScorer(FakeRewardEngine(FakeRewardConfig()))},
         )
         await scorer.start()

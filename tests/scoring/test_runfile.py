@@ -11,7 +11,6 @@ from assay.data import COLUMNS, read_results
 from assay.scoring.batch import Skipped, Unit, judge_units, units
 from assay.scoring.journal import seal
 from assay.scoring.judgment import Judgment
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.records import vote_rows
 from assay.scoring.runfile import RunFile, RunHeader
 from assay.scoring.scorer import Scorer
@@ -33,7 +32,7 @@ def judge_into(file: RunFile, engine: ScriptEngine, *texts: str, stop_after: int
         for row in vote_rows(judgment):
             file.append(row)
 
-    scorer = Scorer(engine, policy=ScoringPolicy(reask=0))
+    scorer = Scorer(engine, reask=0)
     asyncio.run(judge_units(scorer, JUDGE, todo, concurrency=3, deadline_s=5, seed=0, on_judgment=keep))
 
 

@@ -10,7 +10,6 @@ from assay.core.types import Failure, FailureKind, SamplingParams, Verdict
 from assay.judges import build_judge
 from assay.scoring.cache import VerdictCache
 from assay.scoring.judgment import Judgment
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 
 from .doubles import DigitJudge, ScriptEngine, item, prompt_of
@@ -85,7 +84,7 @@ def test_a_text_without_a_verdict_is_asked_again_with_another_seed() -> None:
 
 def test_reasking_is_bounded_and_the_failure_keeps_its_text() -> None:
     engine = ScriptEngine(lambda _: "hm")
-    (judgment,) = run(Scorer(engine, policy=ScoringPolicy(reask=2)), item("one"))
+    (judgment,) = run(Scorer(engine, reask=2), item("one"))
     assert judgment.outcome == Failure(kind=FailureKind.PARSE_ERROR, detail="no digits in 'hm'", text="hm")
     assert len(engine.calls) == 3
 
@@ -100,7 +99,7 @@ def test_greedy_and_choices_are_not_asked_again() -> None:
 def test_failures_are_not_cached() -> None:
     cache = VerdictCache()
     engine = ScriptEngine(lambda _: "hm")
-    scorer = Scorer(engine, cache=cache, policy=ScoringPolicy(reask=0))
+    scorer = Scorer(engine, cache=cache, reask=0)
     run(scorer, item("one"))
     engine.reply = lambda _: "3"
     (judgment,) = run(Scorer(engine, cache=cache), item("one"))
@@ -190,7 +189,7 @@ def test_an_item_the_judge_cannot_take_is_the_callers_error() -> None:
 
 def test_counts() -> None:
     engine = ScriptEngine(lambda r: "?" if "six" in prompt_of(r) else "1", latency_s=0.01)
-    scorer = Scorer(engine, policy=ScoringPolicy(reask=0))
+    scorer = Scorer(engine, reask=0)
     run(scorer, item("one"), item("one"), item("six"))
     snapshot = scorer.counts.snapshot()
     assert (snapshot["judgments"], snapshot["verdicts"], snapshot["failures"]) == (3, 2, {"parse_error": 1})
@@ -222,7 +221,7 @@ def test_another_parser_reads_the_same_texts() -> None:
     cache = VerdictCache()
 
     async def both() -> tuple[Judgment, Judgment]:
-        scorer = Scorer(engine, cache=cache, policy=ScoringPolicy(reask=0), sampling=SamplingParams(temperature=0.0))
+        scorer = Scorer(engine, cache=cache, reask=0, sampling=SamplingParams(temperature=0.0))
         two = item("a", "b")
         return tuple(await asyncio.gather(*(scorer.judge(j, two, NEVER) for j in (strict, lenient))))  # type: ignore[return-value]
 
@@ -239,5 +238,5 @@ def test_a_reply_that_was_asked_for_again_is_found_again() -> None:
     run(Scorer(engine, cache=cache), item("one"))
     (again,) = run(Scorer(engine, cache=cache), item("one"))
     assert (again.cached, again.reasks) == (True, 1)
-    (other,) = run(Scorer(engine, cache=cache, policy=ScoringPolicy(reask=0)), item("one"))
+    (other,) = run(Scorer(engine, cache=cache, reask=0), item("one"))
     assert not other.cached

@@ -8,7 +8,6 @@ from assay.client import GenRMClient
 from assay.engines.fake.config import FakeConfig
 from assay.engines.fake.engine import FakeEngine
 from assay.judges import build_judge
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 from assay.service.app import create_app
 from assay.service.hub import Hub
@@ -23,7 +22,7 @@ N = 300
 
 
 async def outcomes() -> list[str]:
-    scorer = Scorer(FakeEngine(FAULTS), policy=ScoringPolicy(reask=0))
+    scorer = Scorer(FakeEngine(FAULTS), reask=0)
     hub = Hub(instances={"__default__": scorer}, judges={"verifier": build_judge("verifier")})
     settings = ServiceSettings(port=0, drain_s=1)
     items = [ItemBody(prompt="2+2?", candidates=[f"Answer: {n}"], reference="4") for n in range(N)]

@@ -16,7 +16,6 @@ from assay.engines.embedded.config import DEFAULT_MODEL, EmbeddedConfig
 from assay.engines.embedded.engine import EmbeddedEngine
 from assay.judges.custom import CustomJudge
 from assay.judges.spec import JudgeSpec
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 from assay.service.app import create_app
 from assay.service.hub import Hub
@@ -46,7 +45,7 @@ def item(number: int) -> Item:
 def scorer(model: str) -> Scorer:
     """Neither cache nor de-duplication: every vote is computed."""
     engine = EmbeddedEngine(EmbeddedConfig(model=model, device="cpu", batch_invariant=True))
-    return Scorer(engine, sampling=SAMPLING, policy=ScoringPolicy(reask=0), deduplicate=False)
+    return Scorer(engine, sampling=SAMPLING, reask=0, deduplicate=False)
 
 
 async def offline(model: str, items: list[Item], orders: Orders) -> dict[str, list[Told]]:

@@ -11,7 +11,6 @@ from assay.core.types import Candidate, ChatPrompt, Item, Message, Request
 from assay.engines.fake.engine import FakeEngine
 from assay.judges import Judge, build_judge
 from assay.scoring.job import Job, JobResult, Progress, run_job
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 from assay.spct.general import General
 from assay.spct.plan import RftPlan
@@ -85,7 +84,7 @@ def sample(found: Sorted, how: Settings, general: General | None = None) -> list
     """Draw every sample of a build; returns the jobs that there were."""
     made: list[Job] = []
     for _, job in jobs(found, general, how):
-        scorer = Scorer(FakeEngine(reply=reply), policy=ScoringPolicy(reask=0))
+        scorer = Scorer(FakeEngine(reply=reply), reask=0)
         asyncio.run(run_job(job, scorer, QUIET, JobResult()))
         made.append(job)
     return made

@@ -16,8 +16,8 @@ from assay.core.errors import InputError
 from assay.core.seeds import derive_seed
 
 from .benchmark import Benchmark
+from .counting import Counting
 from .measure import Cases, Measured
-from .policy import Policy
 from .score import Score
 from .unit import Judged
 
@@ -31,7 +31,7 @@ class Gathered:
 
     cases: Mapping[str, Cases]
     excluded: tuple[str, ...] = ()
-    """Cases that the policy leaves out."""
+    """Cases that the rule for failures leaves out."""
     incomplete: tuple[str, ...] = ()
     """Cases of which not all units were judged."""
 
@@ -70,7 +70,7 @@ class MeasuredCases:
     incomplete: tuple[str, ...]
 
 
-def measured_cases(benchmark: Benchmark, judged: Iterable[Judged], policy: Policy) -> MeasuredCases:
+def measured_cases(benchmark: Benchmark, judged: Iterable[Judged], counting: Counting) -> MeasuredCases:
     """Put the units of each case together and measure it.
 
     Raises:
@@ -91,7 +91,7 @@ def measured_cases(benchmark: Benchmark, judged: Iterable[Judged], policy: Polic
         if len(several) < several[0].unit.units_of_case:
             incomplete.append(case)
             continue
-        found = benchmark.measure(several, policy)
+        found = benchmark.measure(several, counting)
         if found is None:
             excluded.append(case)
         else:
@@ -101,9 +101,9 @@ def measured_cases(benchmark: Benchmark, judged: Iterable[Judged], policy: Polic
     )
 
 
-def gather(benchmark: Benchmark, judged: Iterable[Judged], policy: Policy) -> Gathered:
+def gather(benchmark: Benchmark, judged: Iterable[Judged], counting: Counting) -> Gathered:
     """The measured cases of each subset. Raises InputError as ``measured_cases``."""
-    found = measured_cases(benchmark, judged, policy)
+    found = measured_cases(benchmark, judged, counting)
     by_subset: dict[str, list[Measured]] = defaultdict(list)
     for one in found.measured:
         by_subset[one.subset].append(one)
@@ -112,9 +112,9 @@ def gather(benchmark: Benchmark, judged: Iterable[Judged], policy: Policy) -> Ga
 
 
 def aggregate(
-    benchmark: Benchmark, judged: Iterable[Judged], policy: Policy, *, draws: int = DRAWS, seed: int = 0
+    benchmark: Benchmark, judged: Iterable[Judged], counting: Counting, *, draws: int = DRAWS, seed: int = 0
 ) -> Aggregate:
-    """The score under a policy, with bootstrap intervals.
+    """The score by a counting, with bootstrap intervals.
 
     Args:
         draws: bootstrap resamples; 0 = no intervals. seed: theirs; the same one gives the same intervals.
@@ -124,9 +124,9 @@ def aggregate(
     """
     if draws < 0 or draws == 1:
         raise InputError(f"a bootstrap needs at least 2 draws (or 0 for none), got {draws}")
-    found = gather(benchmark, judged, policy)
+    found = gather(benchmark, judged, counting)
     if not found.cases:
-        left = f"{len(found.excluded)} excluded by the policy, {len(found.incomplete)} incomplete"
+        left = f"{len(found.excluded)} excluded by the rule for failures, {len(found.incomplete)} incomplete"
         raise InputError(f"no case of {benchmark.name!r} can be counted ({left})")
     return Aggregate(
         score=benchmark.combine(found.cases),

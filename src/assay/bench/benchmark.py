@@ -11,8 +11,8 @@ from typing import Literal
 
 from assay.data.records import AnyRecord, BadRecord
 
+from .counting import Counting
 from .measure import Cases, Measured
-from .policy import Policy
 from .score import Score
 from .unit import Judged, Unit
 
@@ -64,7 +64,7 @@ class Benchmark:
     completion."""
     units: Callable[[Iterable[AnyRecord], str], UnitsRead]
     """Records of one file, with the file's name (relative to the folder), to units. Pure."""
-    measure: Callable[[Sequence[Judged], Policy], Measured | None]
-    """All units of one complete case; None = the policy excludes it. Pure."""
+    measure: Callable[[Sequence[Judged], Counting], Measured | None]
+    """All units of one complete case; None = the rule for failures excludes it. Pure."""
     combine: Callable[[Mapping[str, Cases]], Score]
     """The official aggregation over the subsets that are there. Pure; called once for each bootstrap draw."""

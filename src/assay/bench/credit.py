@@ -13,7 +13,7 @@ from assay.core.errors import InputError
 from assay.core.seeds import derive_order, derive_seed, digest
 from assay.voting.ties import best_of
 
-from .policy import Policy
+from .counting import Counting
 from .unit import Answer, Judged, Unit
 
 
@@ -41,41 +41,41 @@ def right_of(unit: Unit) -> tuple[int, ...]:
     return best_of(gold)
 
 
-def answer_of(judged: Judged, policy: Policy) -> Answer:
-    """The answer that the policy looks at: the lenient reading where that is asked for and there."""
-    if policy.failures == "lenient" and judged.lenient is not None:
+def answer_of(judged: Judged, counting: Counting) -> Answer:
+    """The answer that counts: the lenient reading where that is asked for and there."""
+    if counting.failures == "lenient" and judged.lenient is not None:
         return judged.lenient
     return judged.answer
 
 
-def credit(judged: Judged, policy: Policy, rule: Rule = WRONG) -> float | None:
-    """What a judged unit is worth, from 0 to 1; None = the policy excludes it."""
-    return worth(judged.unit, answer_of(judged, policy), policy, rule)
+def credit(judged: Judged, counting: Counting, rule: Rule = WRONG) -> float | None:
+    """What a judged unit is worth, from 0 to 1; None = the rule for failures excludes it."""
+    return worth(judged.unit, answer_of(judged, counting), counting, rule)
 
 
-def worth(unit: Unit, answer: Answer, policy: Policy, rule: Rule = WRONG) -> float | None:
+def worth(unit: Unit, answer: Answer, counting: Counting, rule: Rule = WRONG) -> float | None:
     """``credit`` of a given answer."""
     right = right_of(unit)
     if answer.failure is not None:
-        return failed(policy, rule.failure)
+        return failed(counting, rule.failure)
     if answer.choice is not None:
         return float(answer.choice in right)
     winners = best_of(scores_of(unit, answer))
     share = sum(winner in right for winner in winners) / len(winners)
     if share in (0.0, 1.0):
         return share
-    ties = rule.tie if policy.ties == "official" else policy.ties
+    ties = rule.tie if counting.ties == "official" else counting.ties
     if ties == "random":
-        order = derive_order(tie_seed(unit, policy), unit.item.n)
+        order = derive_order(tie_seed(unit, counting), unit.item.n)
         return float(next(index for index in order if index in winners) in right)
     return share if ties == "share" else 0.0
 
 
-def failed(policy: Policy, official: float = 0.0) -> float | None:
-    """What a failed judgment is worth; None = the policy excludes it."""
-    if policy.failures == "excluded":
+def failed(counting: Counting, official: float = 0.0) -> float | None:
+    """What a failed judgment is worth; None = the rule for failures excludes it."""
+    if counting.failures == "excluded":
         return None
-    return 0.0 if policy.failures == "strict" else official
+    return 0.0 if counting.failures == "strict" else official
 
 
 def scores_of(unit: Unit, answer: Answer) -> tuple[float, ...]:
@@ -94,8 +94,8 @@ def scores_of(unit: Unit, answer: Answer) -> tuple[float, ...]:
     return answer.scores
 
 
-def tie_seed(unit: Unit, policy: Policy) -> int:
+def tie_seed(unit: Unit, counting: Counting) -> int:
     """The seed of a random draw among the tied: it follows from what was judged."""
     item = unit.item
     content = digest([[m.role, m.text] for m in item.messages] + [c.text for c in item.candidates])
-    return derive_seed(content, "benchmark", 0, "tie", base=policy.seed)
+    return derive_seed(content, "benchmark", 0, "tie", base=counting.seed)

@@ -36,7 +36,7 @@ class Unit:
 class Answer:
     """What a judge, a reward model or a table says about a unit: exactly one of scores, choice and failure.
 
-    Equal best scores are a tie, which the policy settles: give the scores as they were voted, before any tie was
+    Equal best scores are a tie, which the rule for ties settles: give the scores as they were voted, before any tie was
     broken. A choice is final (a pairwise judge's, or one that a soft tie-break made).
     """
 

@@ -142,8 +142,8 @@ def _of_table(
 ) -> Made:
     judged = read_table(table, units)
     series = [Series(name=ONCE, k=1, judged=tuple(judged))]
-    policy = flags.policy(scalar=flags.scalar, seed=flags.seed)
-    result = result_of(benchmark, series, policy, seed=flags.seed, draws=flags.bootstrap)
+    counting = flags.counting(scalar=flags.scalar, seed=flags.seed)
+    result = result_of(benchmark, series, counting, seed=flags.seed, draws=flags.bootstrap)
     write_all(flags.out / benchmark.name, result, series, {**told, "table": table.name}, {})
     return Made(result=result)
 

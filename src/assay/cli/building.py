@@ -22,7 +22,6 @@ from assay.judges.verifier import VerifierJudge
 from assay.scoring.batch import Judging
 from assay.scoring.cache import VerdictCache
 from assay.scoring.meta import MetaScorer
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.remote import RemoteScorer
 from assay.scoring.scorer import Scorer
 from assay.wire.sampling import SamplingBody, to_sampling
@@ -86,7 +85,7 @@ def backend(flags: JudgeFlags, judge: Judge) -> Judging:
     return Scorer(
         engine,
         sampling=sampling_of(flags).over(form),
-        policy=ScoringPolicy(reask=flags.reask),
+        reask=flags.reask,
         cache=cache,
         metas={} if flags.meta is None else {flags.meta: meta_of(flags.meta, flags, cache)},
         deduplicate=not flags.no_dedup,

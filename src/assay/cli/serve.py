@@ -161,7 +161,7 @@ def serve(flags: ServeFlags) -> None:
         judge_options=_judge_options(flags),
         judge_files=flags.judge,
         lenient=flags.lenient,
-        policy={"reask": flags.reask},
+        reask=flags.reask,
         cache=flags.cache,
         record=flags.record,
     )

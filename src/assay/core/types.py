@@ -245,7 +245,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why there is no verdict. Never turned into a number unless a policy that the user named says so."""
+    """Why there is no verdict. Never turned into a number unless a rule that the user named says so."""
 
     kind: FailureKind
     detail: str

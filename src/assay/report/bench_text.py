@@ -56,7 +56,7 @@ def print_loaded(console: Console, loaded: Loaded, units: int) -> None:
 
 
 def print_result(console: Console, made: Made, costs: Mapping[str, Any], *, limited: int | None) -> None:
-    """The score, its parts, the series, the policies."""
+    """The score, its parts, the series, the rules."""
     result = made.result
     found = result.aggregate
     console.print()
@@ -71,7 +71,7 @@ def print_result(console: Console, made: Made, costs: Mapping[str, Any], *, limi
         console.print(_measures(table))
     if len(result.series) > 1:
         console.print(_series(result))
-    for line in (*_policies(result), *_orders(result), *_costs(costs)):
+    for line in (*_otherwise(result), *_orders(result), *_costs(costs)):
         _say(console, line)
 
 
@@ -92,16 +92,16 @@ def figure(value: float | None, interval: Interval | None = None) -> str:
 
 
 def _about(result: Result, limited: int | None) -> Iterator[str]:
-    policy, found = result.policy, result.aggregate
+    counting, found = result.counting, result.aggregate
     yield (
-        f"{result.headline} over {found.counted} cases ({result.units} questions); ties {policy.ties}, failures "
-        f"{policy.failures}" + (", scalar reward model" if policy.scalar else "")
+        f"{result.headline} over {found.counted} cases ({result.units} questions); ties {counting.ties}, failures "
+        f"{counting.failures}" + (", scalar reward model" if counting.scalar else "")
     )
     if limited is not None:
         yield f"a trial: only the first {limited} cases of each subset, so this is no official score"
     if found.missing:
         yield f"{len(found.missing)} official subsets have no case: this is not the score of the whole benchmark"
-    for told, names in (("excluded by the policy", found.excluded), ("incomplete", found.incomplete)):
+    for told, names in (("excluded by the rule for failures", found.excluded), ("incomplete", found.incomplete)):
         if names:
             yield f"{len(names)} cases {told}: {_some(names)}"
     if result.failures:
@@ -173,7 +173,7 @@ def _gain(value: float, interval: Interval | None) -> str:
     return f"{value:+.2f}" + (f" ({interval.low:+.2f} to {interval.high:+.2f})" if interval else "")
 
 
-def _policies(result: Result) -> Iterator[str]:
+def _otherwise(result: Result) -> Iterator[str]:
     ties = ", ".join(f"{name} {_plain(value)}" for name, value in result.by_ties.items())
     yield f"with other rules for ties ({result.tied} tied): {ties}"
     failures = ", ".join(f"{name} {_plain(value)}" for name, value in result.by_failures.items())

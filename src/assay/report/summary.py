@@ -78,7 +78,7 @@ class JudgeSummary:
     """Everything about one judge. ``failures`` and ``flags`` are counts, the most frequent first.
 
     ``ranking``: over items judged as a whole, or put together again out of judgments of single candidates.
-    ``settled``: what decisions are worth under their tie policy, beside ``ranking``, where a tie is wrong.
+    ``settled``: what decisions are worth under their rule for ties, beside ``ranking``, where a tie is wrong.
     ``latency``: over votes that were really asked; those from the cache take no time and say nothing.
     ``groups``: per metadata key, the groups by size.
     """

@@ -51,7 +51,7 @@ class Voting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settled:
-    """Items with one best gold that were decided under a tie policy: what the decisions are worth in all."""
+    """Items with one best gold that were decided under a rule for ties: what the decisions are worth in all."""
 
     ties: str
     worth: float
@@ -89,17 +89,17 @@ def voting_of(rows: Sequence[ResultRow], made: Sequence[ResultRow]) -> Voting | 
 
 
 def settled(decided: Iterable[ResultRow]) -> Settled | None:
-    """What judgments are worth under their tie policy; None where none was voted on or gold has no single best one.
+    """What judgments are worth under their rule for ties; None where none was voted on or gold has no single best one.
 
     Judgments of one candidate each are put together to their items again, and tied as the scorer does it.
     """
     worth: list[float] = []
-    policies: dict[str, None] = {}
+    rules: dict[str, None] = {}
     parts: dict[tuple[str, int], list[ResultRow]] = {}
     for row in decided:
         if not row.voting:
             continue
-        policies[str(row.voting.get("ties", "random"))] = None
+        rules[str(row.voting.get("ties", "random"))] = None
         if row.candidate is not None and row.own_gold is not None and len(row.own_gold) == 1:
             parts.setdefault((row.item_id, row.base_seed), []).append(row)
         elif row.ok and row.gold is not None and len(row.gold) > 1 and row.ranking is not None:
@@ -107,7 +107,7 @@ def settled(decided: Iterable[ResultRow]) -> Settled | None:
     for group in parts.values():
         if len(group) > 1 and all(row.ok and row.ranking and len(row.ranking) == 1 for row in group):
             worth += _joined(sorted(group, key=lambda row: row.candidate or 0))
-    return Settled(ties=", ".join(policies), worth=sum(worth), n=len(worth)) if worth else None
+    return Settled(ties=", ".join(rules), worth=sum(worth), n=len(worth)) if worth else None
 
 
 def _joined(group: Sequence[ResultRow]) -> list[float]:

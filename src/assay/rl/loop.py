@@ -36,7 +36,7 @@ from .measures import of_batch, of_moves
 from .memory import Memory
 from .ports import Policy, Publisher, RolloutBatch, Scoring, Source
 from .residency import Residency
-from .rewards.policy import JudgeFailureAs, settle
+from .rewards.failures import JudgeFailureAs, settle
 from .sample import Group
 from .stepped import Observer, Stepped
 

@@ -15,7 +15,7 @@ from .batching import Batched
 from .length_bias import length_correlation
 from .ports import RolloutBatch
 from .residency import Moved
-from .rewards.policy import failure_rate
+from .rewards.failures import failure_rate
 from .sample import Sample, Status
 
 

@@ -12,7 +12,7 @@ from assay.core.types import Json
 
 from .advantages.group import GroupAdvantages
 from .rewards.budget import FailureBudget
-from .rewards.policy import failed, judged
+from .rewards.failures import failed, judged
 from .sample import Group
 
 FORMAT = 1

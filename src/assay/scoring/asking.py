@@ -16,7 +16,7 @@ from assay.voting.draws import reask_seed
 from .boundary import generate_all
 from .cache import VerdictCache, attempt_key, cache_key
 from .dedup import SingleFlight
-from .policy import ScoringPolicy, worth_reasking
+from .reasking import worth_reasking
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +44,10 @@ class Answer:
 class Asking:
     """Asks one engine. Equal questions, at the same time or later, cost one call: by joining, later by the cache."""
 
-    def __init__(
-        self, engine: Engine, policy: ScoringPolicy, cache: VerdictCache | None, *, deduplicate: bool = True
-    ) -> None:
+    def __init__(self, engine: Engine, reask: int, cache: VerdictCache | None, *, deduplicate: bool = True) -> None:
         self._engine = engine
         self._rules = isinstance(engine, RuleFirst)
-        self._policy = policy
+        self._reask = reask
         self._cache = cache
         self._flights: SingleFlight[Answer] | None = SingleFlight() if deduplicate else None
 
@@ -86,7 +84,7 @@ class Asking:
         """The answer as the cache knows it: the first time of asking that held a verdict."""
         if self._cache is None:
             return None
-        for attempt in range(self._policy.reask + 1):
+        for attempt in range(self._reask + 1):
             completions = self._cache.get(attempt_key(key, attempt))
             if completions is not None:
                 outcome = question.judge.read(question.item, question.draw, completions)
@@ -94,9 +92,9 @@ class Asking:
         return None
 
     async def _call(self, question: Question, key: str, info: EngineInfo, deadline: Deadline) -> Answer:
-        """Ask, and ask again with another seed while the text holds no verdict and the policy allows it."""
+        """Ask, and ask again with another seed while the text holds no verdict and it may."""
         usage = Usage()
-        for attempt in range(self._policy.reask + 1):
+        for attempt in range(self._reask + 1):
             requests = question.requests if attempt == 0 else _reseeded(question.requests, attempt)
             said = await generate_all(self._engine, requests, deadline)
             if isinstance(said, Failure):
@@ -105,7 +103,7 @@ class Asking:
             outcome = question.judge.read(question.item, question.draw, said)
             if isinstance(outcome, Verdict):
                 self._keep(attempt_key(key, attempt), info, said)
-            if attempt == self._policy.reask or deadline.expired or not worth_reasking(outcome, requests):
+            if attempt == self._reask or deadline.expired or not worth_reasking(outcome, requests):
                 return Answer(outcome=outcome, completions=said, usage=usage, reasks=attempt)
         raise AssertionError("unreachable: the last attempt returns")
 

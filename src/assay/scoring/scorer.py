@@ -29,7 +29,7 @@ from .counts import Counts
 from .drawing import draw_votes
 from .judgment import Judgment
 from .meta import MetaScorer
-from .policy import ScoringPolicy
+from .reasking import REASK
 from .recorder import Recorder
 from .records import prompt_text, said, vote_rows
 
@@ -75,7 +75,7 @@ class Scorer:
         instance: str = "__default__",
         sampling: SamplingParams | None = None,
         forms: Mapping[str, SamplingParams] | None = None,
-        policy: ScoringPolicy | None = None,
+        reask: int = REASK,
         cache: VerdictCache | None = None,
         recorder: Recorder | None = None,
         metas: Mapping[str, MetaScorer] | None = None,
@@ -91,13 +91,13 @@ class Scorer:
             for votes in (False, True)
         }
         self.sampling = self._sampled[_ANY, False]
-        self.policy = policy or ScoringPolicy()
+        self.reask = reask
         self.cache = cache
         self.recorder = recorder
         self.metas = dict(metas or {})
         self.counts = Counts()
         asked = engine if rules is None else RuleFirst(engine, rules)
-        self._asking = Asking(asked, self.policy, cache, deduplicate=deduplicate)
+        self._asking = Asking(asked, reask, cache, deduplicate=deduplicate)
 
     async def start(self, plan: VotePlan | None = None) -> RunFacts:
         """Start the engine and the meta RMs; says which model answers, and how it is asked under ``plan``."""
@@ -109,7 +109,7 @@ class Scorer:
             model=info.model,
             weight_version=info.weight_version,
             sampling=said(self._sampling(_ANY, plan)),
-            reask=self.policy.reask,
+            reask=self.reask,
             meta="" if plan is None or plan.meta is None else self._meta(plan.meta).identity,
         )
 

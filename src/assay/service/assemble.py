@@ -25,7 +25,7 @@ from assay.engines.reward_catalog import build_reward_engine, reward_engine_conf
 from assay.judges import Judge, build_all, load_judge
 from assay.scoring.cache import VerdictCache
 from assay.scoring.meta import MetaScorer
-from assay.scoring.policy import ScoringPolicy
+from assay.scoring.reasking import REASK
 from assay.scoring.recorder import Recorder
 from assay.scoring.scorer import Scorer
 from assay.wire.genrm import RULES_KEY, GenRMConfig, InstanceSpec
@@ -61,7 +61,9 @@ class ServeConfig(Config):
     meta_rm: dict[str, dict[str, Any]] = Field(default_factory=dict[str, dict[str, Any]])
     """Meta RMs by the name that a plan calls them by: ``kind`` (embedded unless said), ``model``, ``base_url``, ..."""
 
-    policy: ScoringPolicy = ScoringPolicy()
+    reask: int = REASK
+    """How often a judge whose text held no verdict is asked again, with another seed."""
+
     cache: Path | None = None
     """SQLite file of the verdict cache; None keeps verdicts in memory only."""
 
@@ -96,7 +98,7 @@ def assemble(config: ServeConfig, engines: Mapping[str, Engine] | None = None) -
             instance=key,
             sampling=sampling,
             forms=forms(card),
-            policy=config.policy,
+            reask=config.reask,
             cache=cache,
             recorder=recorder,
             metas=metas,

@@ -20,7 +20,7 @@ def best_of(scores: Sequence[float]) -> tuple[int, ...]:
 
 
 def choose(scores: Sequence[float], ties: Ties, seed: int) -> int | None:
-    """The index of the best candidate; None for a tie that the policy leaves open (``wrong``, ``half``).
+    """The index of the best candidate; None for a tie that the rule leaves open (``wrong``, ``half``).
 
     ``random``: shuffle, then the first of the best, as in DeepSeek-GRM, with the given seed.
     """

@@ -24,7 +24,6 @@ from assay.judges import build_judge
 from assay.scoring.batch import Judging
 from assay.scoring.job import JobResult, Progress, run_job
 from assay.scoring.meta import MetaScorer
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 
 QUIET = Progress(on_start=lambda total, done: None, on_judgment=lambda judgment: None)
@@ -71,7 +70,7 @@ def of_judge(name: str = "pointwise", *, replies: Sequence[str] = REPLIES, meta:
         return Scorer(
             FakeEngine(FakeConfig(replies=tuple(replies))),
             sampling=SamplingParams(temperature=0.0) if one.greedy else None,
-            policy=ScoringPolicy(reask=0),
+            reask=0,
             metas=rm,
         )
 

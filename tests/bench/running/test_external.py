@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.bench.catalog import find_benchmark
+from assay.bench.counting import Counting
 from assay.bench.loading import load_benchmark
-from assay.bench.policy import Policy
 from assay.bench.running.external import read_table
 from assay.bench.running.result import result_of
 from assay.bench.running.series import ONCE, Series
@@ -89,7 +89,7 @@ def test_decisions_of_the_official_judgebench_run() -> None:
     units = load_benchmark(benchmark, DATA / "judgebench").units
     judged = read_table(DATA / "golden" / f"judgebench_decisions_{name}.jsonl", units)
     series = [Series(name=ONCE, k=1, judged=tuple(judged))]
-    found = result_of(benchmark, series, Policy(), draws=0)
+    found = result_of(benchmark, series, Counting(), draws=0)
     told = golden("judgebench")
     first = "single_game_first_order_Overall"
     (row,) = [value for value in told.values() if isinstance(value, dict) and first in value]

@@ -67,7 +67,7 @@ def test_what_differs_between_the_runs_is_noted(tmp_path: Path) -> None:
     for name, plan in (("a", RunPlan(bootstrap=0)), ("b", RunPlan(bootstrap=0, ties="wrong"))):
         run(benchmark, units, of_script("constant"), tmp_path / name / "pairs", plan)
     (one,) = compare_runs(read_run(tmp_path / "a"), read_run(tmp_path / "b"), draws=0).benchmarks
-    assert one.notes == ("policy, ties: official and wrong",)
+    assert one.notes == ("counting, ties: official and wrong",)
     assert (one.score.before, one.score.after) == (50.0, 0.0)
 
 

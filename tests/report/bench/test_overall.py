@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.bench.running.doubles import of_script, run, units_of
 
-from assay.bench.policy import Policy
+from assay.bench.counting import Counting
 from assay.bench.running.passes import RunPlan
 from assay.report.bench.comparison import compare_runs
 from assay.report.bench.figures import score_rows
@@ -47,7 +47,7 @@ def voted(name: str, *scores: tuple[float, float, float]) -> Run:
     """Each benchmark with its scores of greedy, voting@1 and voting@2."""
     found = [
         Score(
-            assay_bench=1, benchmark=benchmark, title=benchmark, score=two, of="voting@2", policy=Policy(), units=4,
+            assay_bench=1, benchmark=benchmark, title=benchmark, score=two, of="voting@2", counting=Counting(), units=4,
             cases=4, series=(series("greedy", 1, greedy), series("voting@1", 1, one), series("voting@2", 2, two)),
         )
         for benchmark, (greedy, one, two) in zip(FOUR, scores, strict=False)

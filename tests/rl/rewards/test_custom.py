@@ -13,8 +13,8 @@ from assay.core.errors import InputError
 from assay.core.types import FailureKind
 from assay.rl.rewards.build import build_reward
 from assay.rl.rewards.config import RewardConfig
+from assay.rl.rewards.failures import failed
 from assay.rl.rewards.loading import load_function
-from assay.rl.rewards.policy import failed
 from assay.rl.rewards.seen import RunArgs, seen
 from assay.rl.sample import Reward
 

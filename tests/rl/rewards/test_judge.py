@@ -20,7 +20,6 @@ from assay.rl.rewards.items import gold, question, to_item
 from assay.rl.rewards.judge import JudgeReward
 from assay.rl.sample import Prompt
 from assay.scoring.judgment import Judgment
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 from assay.voting.plan import VotePlan
 
@@ -28,7 +27,7 @@ from .doubles import CHAT, engine, sample, score, serving, started_score
 
 
 def built(config: RewardConfig, *engines: FakeEngine, reask: int = 1) -> object:
-    return build_reward(config, backends={"__default__": Scorer(engines[0], policy=ScoringPolicy(reask=reask))})
+    return build_reward(config, backends={"__default__": Scorer(engines[0], reask=reask)})
 
 
 def test_where_the_question_and_the_gold_answer_stand() -> None:

@@ -1,6 +1,6 @@
 """ReaLMistake's own measures: is an error seen where there is one? Accuracy, precision, recall, F1; error is positive.
 
-A score is no decision: an answer below the policy's threshold is said to have an error. A failed judgment counts as
+A score is no decision: an answer below the threshold is said to have an error. A failed judgment counts as
 the wrong decision. Formulas as in the official ``calculate_performance.py``: F1 of each file (task x model), the mean
 over the tasks of each model; a precision of nothing said is 0 there, and here. Of a class of errors, which only answers
 with an error have, recall is all that there is. The official code averages over its prompts too; here there is one.

@@ -17,10 +17,10 @@ from assay.data.records import AnyRecord
 from assay.data.rows import RowError
 
 from ..benchmark import Benchmark, Source, UnitsRead
+from ..counting import Counting
 from ..credit import answer_of, right_of, scores_of, tie_seed
 from ..measure import Cases, Measured
 from ..parts import accuracy, ordered, percent, right
-from ..policy import Policy
 from ..reading import LeftOut, item_of, known_subset, read_units
 from ..score import Score
 from ..unit import Answer, Judged, Unit
@@ -49,22 +49,22 @@ def _unit(row: Mapping[str, Any], fallback: str, half: str) -> tuple[Unit]:
     return (Unit(item=item, subset=category, case=item.id),)
 
 
-def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
+def measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
     """1 if the games of both orders sum up to more for the labelled response; one answer alone is one game."""
     one = judged[0]
-    played = _games(one, policy)
+    played = _games(one, counting)
     if any(answer.failure is not None for answer in played):
-        if policy.failures == "excluded":
+        if counting.failures == "excluded":
             return None
-        if policy.failures == "strict":
+        if counting.failures == "strict":
             return right(judged, 0.0)
     balance = sum(_game(one.unit, answer) for answer in played)
-    return right(judged, float(balance > 0) if balance else _undecided(one.unit, policy))
+    return right(judged, float(balance > 0) if balance else _undecided(one.unit, counting))
 
 
-def _games(judged: Judged, policy: Policy) -> tuple[Answer, ...]:
-    lenient = policy.failures == "lenient" and judged.lenient_by_order
-    return (judged.lenient_by_order if lenient else judged.by_order) or (answer_of(judged, policy),)
+def _games(judged: Judged, counting: Counting) -> tuple[Answer, ...]:
+    lenient = counting.failures == "lenient" and judged.lenient_by_order
+    return (judged.lenient_by_order if lenient else judged.by_order) or (answer_of(judged, counting),)
 
 
 def _game(unit: Unit, answer: Answer) -> int:
@@ -77,12 +77,12 @@ def _game(unit: Unit, answer: Answer) -> int:
     return (scores[labelled] > scores[1 - labelled]) - (scores[labelled] < scores[1 - labelled])
 
 
-def _undecided(unit: Unit, policy: Policy) -> float:
+def _undecided(unit: Unit, counting: Counting) -> float:
     """What a sum of 0 is worth: officially nothing."""
-    if policy.ties == "share":
+    if counting.ties == "share":
         return 0.5
-    if policy.ties == "random":
-        return float(derive_order(tie_seed(unit, policy), 2)[0] in right_of(unit))
+    if counting.ties == "random":
+        return float(derive_order(tie_seed(unit, counting), 2)[0] in right_of(unit))
     return 0.0
 
 

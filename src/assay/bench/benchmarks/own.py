@@ -19,10 +19,10 @@ from assay.data.rows import RowError
 from assay.data.shapes import detect
 
 from ..benchmark import Benchmark, Kind, UnitsRead
+from ..counting import Counting
 from ..credit import Rule, credit
 from ..measure import Cases, Measured
 from ..parts import mean, mean_of_subsets, ordered, percent, right
-from ..policy import Policy
 from ..reading import LeftOut, item_of, read_units
 from ..score import Part, Score
 from ..single import GOOD, SCORE, single_values
@@ -66,9 +66,9 @@ def _check(item: Item, kind: Kind) -> None:
         raise LeftOut("gold prefers no candidate")
 
 
-def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
+def measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
     """1 if the best candidate by gold wins; a tie with it is worth its share."""
-    return right(judged, credit(judged[0], policy, _FAIR))
+    return right(judged, credit(judged[0], counting, _FAIR))
 
 
 def combine(cases: Mapping[str, Cases]) -> Score:
@@ -78,9 +78,9 @@ def combine(cases: Mapping[str, Cases]) -> Score:
     return Score(value=found.value, parts=found.parts, beside={OVERALL: pooled})
 
 
-def single_measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
+def single_measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
     """The score of the answer and whether it is right."""
-    unit, values = judged[0].unit, single_values(judged[0], policy)
+    unit, values = judged[0].unit, single_values(judged[0], counting)
     return None if values is None else Measured(case=unit.case, subset=unit.subset, values=values)
 
 

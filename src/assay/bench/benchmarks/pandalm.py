@@ -16,10 +16,10 @@ from assay.data.records import AnyRecord
 from assay.data.rows import RowError
 
 from ..benchmark import Benchmark, UnitsRead
+from ..counting import Counting
 from ..credit import credit
 from ..measure import Cases, Measured
 from ..parts import mean_of_subsets, right
-from ..policy import Policy
 from ..reading import LeftOut, item_of, read_units
 from ..score import Score
 from ..unit import Judged, Unit
@@ -54,9 +54,9 @@ def _answers(row: Mapping[str, Any]) -> dict[str, str]:
     return {name: str(row[name]) for name in ("response1", "response2") if isinstance(row.get(name), bool)}
 
 
-def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
+def measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
     """1 if the answer that most people preferred wins."""
-    return right(judged, credit(judged[0], policy))
+    return right(judged, credit(judged[0], counting))
 
 
 def combine(cases: Mapping[str, Cases]) -> Score:

@@ -16,10 +16,10 @@ from assay.data.records import AnyRecord
 from assay.data.rows import RowError
 
 from ..benchmark import Benchmark, Source, UnitsRead
+from ..counting import Counting
 from ..credit import credit
 from ..measure import Cases, Measured
 from ..parts import accuracy, mean, ordered, percent, right
-from ..policy import Policy
 from ..reading import LeftOut, item_of, pair_of, read_units
 from ..score import Part, Score
 from ..unit import Judged, Unit
@@ -45,9 +45,9 @@ def _human(row: Mapping[str, Any], fallback: str) -> tuple[Unit]:
     return (Unit(item=item, subset=HUMAN, case=item.id),)
 
 
-def human_measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
+def human_measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
     """1 if the answer that the human preferred wins."""
-    return right(judged, credit(judged[0], policy))
+    return right(judged, credit(judged[0], counting))
 
 
 def human_combine(cases: Mapping[str, Cases]) -> Score:
@@ -114,9 +114,9 @@ def by_gold(pair: Any, gold: Sequence[float]) -> tuple[int, int]:
     return (first, second) if gold[first] > gold[second] else (second, first)
 
 
-def correctness_measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
+def correctness_measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
     """How many of the question's pairs are right; excluded failures leave the pairs that are there."""
-    found = [value for one in judged if (value := credit(one, policy)) is not None]
+    found = [value for one in judged if (value := credit(one, counting)) is not None]
     unit = judged[0].unit
     if not found:
         return None

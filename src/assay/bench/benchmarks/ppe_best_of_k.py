@@ -20,10 +20,10 @@ from assay.data.rows import RowError
 from assay.voting.ties import best_of
 
 from ..benchmark import UnitsRead
+from ..counting import Counting
 from ..credit import answer_of, failed, scores_of, tie_seed
 from ..measure import Cases, Measured
 from ..parts import mean, ordered, percent
-from ..policy import Policy
 from ..reading import read_units
 from ..score import Part, Row, Score, Table
 from ..unit import Judged, Unit
@@ -57,21 +57,21 @@ def _unit(row: Mapping[str, Any], fallback: str, name: str) -> Unit:
     return Unit(item=replace(item, id=case), subset=name, case=case, facts={"pairs": tuple(found)})
 
 
-def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
+def measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
     """At each k the gold of the response that is taken, and the best there is; beside them the error and the area."""
     (one,) = judged
-    answer, gold = answer_of(one, policy), one.unit.item.gold or ()
+    answer, gold = answer_of(one, counting), one.unit.item.gold or ()
     there = [max(gold[:k]) for k in range(1, len(gold) + 1)]
     if answer.failure is not None:
-        worth = failed(policy)
+        worth = failed(counting)
         if worth is None:
             return None
         picked, area, right = [worth] * len(gold), worth, 0.0
     else:
         scores = scores_of(one.unit, answer)
-        picked = [_picked(one.unit, scores[:k], policy) for k in range(1, len(gold) + 1)]
+        picked = [_picked(one.unit, scores[:k], counting) for k in range(1, len(gold) + 1)]
         area = auc(*([s for s, g in zip(scores, gold, strict=True) if (g > 0) is good] for good in (True, False)))
-        right = sum(_pair(scores[better], scores[worse], policy) for better, worse in one.unit.facts["pairs"])
+        right = sum(_pair(scores[better], scores[worse], counting) for better, worse in one.unit.facts["pairs"])
     values = {f"{_PICKED}{k}": value for k, value in enumerate(picked, 1)}
     values |= {f"{_THERE}{k}": there[k - 1] for k in STEPS if k <= len(there)}
     values[_ERROR] = sum((best - found) ** 2 for best, found in zip(there, picked, strict=True)) / len(picked)
@@ -81,24 +81,24 @@ def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
     return Measured(case=one.unit.case, subset=one.unit.subset, values={**dict.fromkeys(every, math.nan), **values})
 
 
-def _picked(unit: Unit, scores: Sequence[float], policy: Policy) -> float:
-    """The gold of the response with the highest score, by the policy's rule for several of them."""
+def _picked(unit: Unit, scores: Sequence[float], counting: Counting) -> float:
+    """The gold of the response with the highest score, by the rule for several of them."""
     gold, winners = unit.item.gold or (), best_of(scores)
-    match policy.ties:
+    match counting.ties:
         case "share":
             return sum(gold[index] for index in winners) / len(winners)
         case "wrong":
             return min(gold[index] for index in winners)
         case "random":
-            order = derive_order(tie_seed(unit, policy), unit.item.n)
+            order = derive_order(tie_seed(unit, counting), unit.item.n)
             return gold[next(index for index in order if index in winners)]
         case _:
             return gold[winners[0]]
 
 
-def _pair(better: float, worse: float, policy: Policy) -> float:
-    """A pair as ``ppe-correctness`` counts it: a tie is wrong, unless the policy shares ties."""
-    return 0.5 if better == worse and policy.ties == "share" else float(better > worse)
+def _pair(better: float, worse: float, counting: Counting) -> float:
+    """A pair as ``ppe-correctness`` counts it: a tie is wrong, unless ties are shared."""
+    return 0.5 if better == worse and counting.ties == "share" else float(better > worse)
 
 
 def combine(cases: Mapping[str, Cases]) -> Score:

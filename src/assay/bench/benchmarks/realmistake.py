@@ -2,8 +2,8 @@
 curve.
 
 The score of a response should be high where there is no error. A failed judgment counts as the worst score that it
-could be, unless the policy excludes it. The mean over the six files (task x model) is the score; the pooled area and
-the mean over tasks stand beside it, as the DeepSeek-GRM paper does not say which of them it reports. The measures of
+could be, unless the rule for failures excludes it. The mean over the six files (task x model) is the score; the pooled
+area and the mean over tasks stand beside it, as the DeepSeek-GRM paper does not say which of them it reports. Measures of
 ReaLMistake itself, accuracy, precision, recall and F1 of finding errors, are in ``error_detection``.
 
 The authors ask that no text of it stand in the open: it is read out of their archive in memory.
@@ -19,9 +19,9 @@ from assay.data.records import AnyRecord
 from assay.data.rows import RowError
 
 from ..benchmark import Benchmark, UnitsRead
+from ..counting import Counting
 from ..measure import Cases, Measured
 from ..parts import mean, ordered, percent
-from ..policy import Policy
 from ..reading import item_of, known_subset, read_units
 from ..score import Part, Score
 from ..single import single_values
@@ -57,13 +57,13 @@ def _classes(row: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(one for one in named if isinstance(one, str)) if isinstance(named, list) else ()
 
 
-def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
+def measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
     """The score of the response and whether it is good; whether an error was seen in it."""
-    values = single_values(judged[0], policy)
+    values = single_values(judged[0], counting)
     unit = judged[0].unit
     if values is None:
         return None
-    found = detected(values, unit.facts[CLASSES], policy.threshold)
+    found = detected(values, unit.facts[CLASSES], counting.threshold)
     return Measured(case=unit.case, subset=unit.subset, values={**values, **found})
 
 

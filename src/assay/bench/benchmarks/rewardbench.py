@@ -13,10 +13,10 @@ from assay.data.fieldmap import FieldMap
 from assay.data.records import AnyRecord
 
 from ..benchmark import Benchmark, Source, UnitsRead
+from ..counting import Counting
 from ..credit import Rule, credit
 from ..measure import Cases, Measured
 from ..parts import accuracy, mean, right
-from ..policy import Policy
 from ..reading import item_of, known_subset, read_units
 from ..score import Part, Score
 from ..unit import Judged, Unit
@@ -54,9 +54,9 @@ def _unit(row: Mapping[str, Any], fallback: str) -> tuple[Unit]:
     return (Unit(item=item, subset=subset, case=item.id),)
 
 
-def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
+def measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
     """1 if the chosen answer wins. A tie is half for a generative judge and nothing for a scalar reward model."""
-    return right(judged, credit(judged[0], policy, _SCALAR if policy.scalar else _GENERATIVE))
+    return right(judged, credit(judged[0], counting, _SCALAR if counting.scalar else _GENERATIVE))
 
 
 def combine(cases: Mapping[str, Cases]) -> Score:

@@ -21,10 +21,10 @@ from assay.data.records import AnyRecord
 from assay.data.rows import RowError
 
 from ..benchmark import Benchmark, Source, UnitsRead
+from ..counting import Counting
 from ..credit import Rule, answer_of, credit, failed, scores_of
 from ..measure import Cases, Measured
 from ..parts import accuracy, mean, ordered, percent, right
-from ..policy import Policy
 from ..reading import item_of, known_subset, read_units
 from ..score import Part, Score
 from ..unit import Judged, Unit
@@ -64,16 +64,16 @@ def _unit(row: Mapping[str, Any], fallback: str) -> tuple[Unit]:
     return (Unit(item=item, subset=subset, case=named[2], units_of_case=2, facts=facts),)
 
 
-def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
+def measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
     """1 / (number tied at the top) if a right answer is there; a failure is a fair guess (0.25)."""
     if judged[0].unit.subset != TIES:
-        return right(judged, credit(judged[0], policy, _BEST_OF_FOUR))
+        return right(judged, credit(judged[0], counting, _BEST_OF_FOUR))
     unit = judged[0].unit
-    answers = {one.unit.facts["kind"]: (one.unit, answer_of(one, policy)) for one in judged}
+    answers = {one.unit.facts["kind"]: (one.unit, answer_of(one, counting)) for one in judged}
     if set(answers) != {"ref", "tied"}:
         return None
     if any(answer.failure is not None for _, answer in answers.values()):
-        worth = failed(policy)
+        worth = failed(counting)
         values = None if worth is None else dict.fromkeys(WEIGHTS, worth)
     else:
         ref, tied = (_gap_and_spread(scores_of(*answers[kind]), answers[kind][0]) for kind in ("ref", "tied"))

@@ -21,10 +21,10 @@ from assay.data.records import AnyRecord
 from assay.data.rows import RowError
 
 from ..benchmark import Benchmark, UnitsRead
+from ..counting import Counting
 from ..credit import credit
 from ..measure import Cases, Measured
 from ..parts import mean_of_subsets, right
-from ..policy import Policy
 from ..reading import item_of, pair_of, read_units
 from ..score import Score
 from ..unit import Judged, Unit
@@ -80,11 +80,11 @@ def _split(unit: Unit) -> tuple[Unit, ...]:
     )
 
 
-def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
-    """1 if the best answer wins every question of the case; a policy that shares ties multiplies the shares."""
+def measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
+    """1 if the best answer wins every question of the case; a rule that shares ties multiplies the shares."""
     worth = 1.0
     for one in judged:
-        value = credit(one, policy)
+        value = credit(one, counting)
         if value is None:
             return None
         worth *= value

@@ -17,10 +17,10 @@ from assay.data.records import AnyRecord
 from assay.data.rows import RowError
 
 from ..benchmark import Benchmark, Source, UnitsRead
+from ..counting import Counting
 from ..credit import credit
 from ..measure import Cases, Measured
 from ..parts import accuracy, mean
-from ..policy import Policy
 from ..reading import item_of, known_subset, pair_of, read_units
 from ..score import Part, Score
 from ..unit import Judged, Unit
@@ -61,11 +61,11 @@ def _level(chosen: int, rejected: int) -> str:
     return "normal" if chosen == rejected else "hard" if rejected > chosen else "easy"
 
 
-def measure(judged: Sequence[Judged], policy: Policy) -> Measured | None:
+def measure(judged: Sequence[Judged], counting: Counting) -> Measured | None:
     """The share of right comparisons of each level; a row with an excluded comparison is excluded."""
     values: dict[str, list[float]] = {level: [] for level in LEVELS}
     for one in judged:
-        value = credit(one, policy)
+        value = credit(one, counting)
         if value is None:
             return None
         values[one.unit.facts["level"]].append(value)

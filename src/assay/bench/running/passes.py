@@ -22,7 +22,7 @@ from assay.scoring.batch import Judging
 from assay.voting.plan import Orders, VotePlan
 
 from ..benchmark import Benchmark
-from ..policy import Failures, Policy, Ties, middle
+from ..counting import Counting, Failures, Ties, middle
 from .candidates import Varies
 
 AskedOrders = Literal["shuffle", "balanced", "fixed", "both"]
@@ -63,10 +63,10 @@ class RunPlan(Config):
     """A single answer with at least this score is said to have no error, for precision, recall and F1 (realmistake);
     the middle of the judge's scale unless said."""
 
-    def policy(self, *, scalar: bool, seed: int, scale: tuple[float, float] | None = None) -> Policy:
-        """The policy of the score. ``scale``: the judge's, where it has one."""
+    def counting(self, *, scalar: bool, seed: int, scale: tuple[float, float] | None = None) -> Counting:
+        """How the score is counted. ``scale``: the judge's, where it has one."""
         threshold = middle(scale) if self.threshold is None else self.threshold
-        return Policy(ties=self.ties, failures=self.failures, scalar=scalar, seed=seed, threshold=threshold)
+        return Counting(ties=self.ties, failures=self.failures, scalar=scalar, seed=seed, threshold=threshold)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

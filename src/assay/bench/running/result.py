@@ -12,7 +12,7 @@ from assay.core.errors import InputError
 
 from ..aggregate import Aggregate, Interval, MeasuredCases, aggregate, measured_cases
 from ..benchmark import Benchmark
-from ..policy import Failures, Policy, Ties
+from ..counting import Counting, Failures, Ties
 from ..unit import Answer, Judged
 from .gains import Gain, compare
 from .passes import GREEDY
@@ -61,12 +61,12 @@ class Result:
 
     benchmark: Benchmark
     headline: str
-    policy: Policy
+    counting: Counting
     aggregate: Aggregate
     by_ties: Mapping[str, float | None]
-    """The score under each policy for ties."""
+    """The score under each rule for ties."""
     by_failures: Mapping[str, float | None]
-    """The score under each policy for failures; no ``lenient`` where the texts were not read again."""
+    """The score under each rule for failures; no ``lenient`` where the texts were not read again."""
     failures: Mapping[str, int]
     """Units without an answer, by kind."""
     tied: int
@@ -75,11 +75,11 @@ class Result:
     orders: OrderScores | None
     seeds: SeedScores | None
     measured: Mapping[str, MeasuredCases]
-    """Series -> its cases, under the policy."""
+    """Series -> its cases, so counted."""
 
 
 def result_of(
-    benchmark: Benchmark, series: Sequence[Series], policy: Policy, *, seed: int = 0, draws: int = 1000
+    benchmark: Benchmark, series: Sequence[Series], counting: Counting, *, seed: int = 0, draws: int = 1000
 ) -> Result:
     """The result of a run; its score is that of the last series.
 
@@ -88,41 +88,41 @@ def result_of(
     """
     own = ordinary(series)
     head = own[-1]
-    found = aggregate(benchmark, head.judged, policy, draws=draws, seed=seed)
-    measured = {one.name: measured_cases(benchmark, one.judged, policy) for one in own}
+    found = aggregate(benchmark, head.judged, counting, draws=draws, seed=seed)
+    measured = {one.name: measured_cases(benchmark, one.judged, counting) for one in own}
     kinds = Counter(str(one.answer.failure) for one in head.judged if one.answer.failure is not None)
     return Result(
         benchmark=benchmark,
         headline=head.name,
-        policy=policy,
+        counting=counting,
         aggregate=found,
-        by_ties={ties: _value(benchmark, head, with_ties(policy, ties)) for ties in get_args(Ties)},
-        by_failures=_by_failures(benchmark, head, policy),
+        by_ties={ties: _value(benchmark, head, with_ties(counting, ties)) for ties in get_args(Ties)},
+        by_failures=_by_failures(benchmark, head, counting),
         failures=dict(sorted(kinds.items())),
         tied=_tied(head),
         units=len(head.judged),
-        series=_series(benchmark, own, measured, found, policy, draws=draws, seed=seed),
-        orders=_orders(benchmark, head, policy),
-        seeds=_seeds(benchmark, series, policy, seed),
+        series=_series(benchmark, own, measured, found, counting, draws=draws, seed=seed),
+        orders=_orders(benchmark, head, counting),
+        seeds=_seeds(benchmark, series, counting, seed),
         measured=measured,
     )
 
 
-def with_ties(policy: Policy, ties: Ties) -> Policy:
-    """The policy with another rule for ties."""
-    return policy.model_copy(update={"ties": ties})
+def with_ties(counting: Counting, ties: Ties) -> Counting:
+    """The counting with another rule for ties."""
+    return counting.model_copy(update={"ties": ties})
 
 
-def _by_failures(benchmark: Benchmark, head: Series, policy: Policy) -> dict[str, float | None]:
+def _by_failures(benchmark: Benchmark, head: Series, counting: Counting) -> dict[str, float | None]:
     read_again = any(one.lenient is not None for one in head.judged)
     names = [name for name in get_args(Failures) if name != "lenient" or read_again]
-    return {name: _value(benchmark, head, policy.model_copy(update={"failures": name})) for name in names}
+    return {name: _value(benchmark, head, counting.model_copy(update={"failures": name})) for name in names}
 
 
-def _value(benchmark: Benchmark, series: Series, policy: Policy) -> float | None:
+def _value(benchmark: Benchmark, series: Series, counting: Counting) -> float | None:
     """The score alone; None where nothing is left to count."""
     try:
-        return aggregate(benchmark, series.judged, policy, draws=0).score.value
+        return aggregate(benchmark, series.judged, counting, draws=0).score.value
     except InputError:
         return None
 
@@ -132,7 +132,7 @@ def _series(
     series: Sequence[Series],
     measured: Mapping[str, MeasuredCases],
     head: Aggregate,
-    policy: Policy,
+    counting: Counting,
     *,
     draws: int,
     seed: int,
@@ -147,7 +147,7 @@ def _series(
             k=one.k,
             k_meta=one.k_meta,
             # Of all its own cases; gains are over those that all series have.
-            score=_value(benchmark, one, policy),
+            score=_value(benchmark, one, counting),
             interval=head.intervals.get("") if one is series[-1] else compared.interval(one.name),
             failed=sum(judged.answer.failure is not None for judged in one.judged),
             tied=_tied(one),
@@ -169,7 +169,7 @@ def is_tie(answer: Answer) -> bool:
     return scores is not None and len(scores) > 1 and sum(score == max(scores) for score in scores) > 1
 
 
-def _orders(benchmark: Benchmark, head: Series, policy: Policy) -> OrderScores | None:
+def _orders(benchmark: Benchmark, head: Series, counting: Counting) -> OrderScores | None:
     both = [one for one in head.judged if one.by_order]
     if not both:
         return None
@@ -181,7 +181,7 @@ def _orders(benchmark: Benchmark, head: Series, policy: Policy) -> OrderScores |
         )
         for place, name in enumerate(("first", "second"))
     ]
-    first, second = (_value(benchmark, part, policy) for part in parts)
+    first, second = (_value(benchmark, part, counting) for part in parts)
     votes = [tuple(map(said, one.by_order)) for one in both]
     two = [vote for vote in votes if None not in vote]
     return OrderScores(
@@ -209,13 +209,13 @@ def said(answer: Answer) -> tuple[int, ...] | None:
     return tuple(index for index, score in enumerate(scores) if score == max(scores))
 
 
-def _seeds(benchmark: Benchmark, series: Sequence[Series], policy: Policy, seed: int) -> SeedScores | None:
+def _seeds(benchmark: Benchmark, series: Sequence[Series], counting: Counting, seed: int) -> SeedScores | None:
     others = [one for one in series if is_seed(one)]
     if not others:
         return None
     base = next((one for one in ordinary(series) if one.name == GREEDY), ordinary(series)[0])
     every = {seed: base} | {int(one.name.rpartition("-")[2]): one for one in others}
-    scores = {name: _value(benchmark, one, policy) for name, one in every.items()}
+    scores = {name: _value(benchmark, one, counting) for name, one in every.items()}
     values = [value for value in scores.values() if value is not None]
     answers = [{one.unit.item.id: said(one.answer) for one in each.judged} for each in every.values()]
     names = list(answers[0])

@@ -14,7 +14,7 @@ from assay.scoring.job import Job
 
 from ..aggregate import measured_cases
 from ..benchmark import Benchmark
-from ..policy import Policy
+from ..counting import Counting
 from ..unit import Answer, Judged, Unit
 from .asked import Asked, what_to_ask
 from .lengths import by_pass
@@ -61,10 +61,10 @@ class Planned:
     passes: tuple[Pass, ...]
 
     @property
-    def policy(self) -> Policy:
+    def counting(self) -> Counting:
         # Only single answers are decided by a threshold.
         scale = self.asker.judge.scale if self.benchmark.kind == "single" else None
-        return self.plan.policy(scalar=self.asker.scalar, seed=self.how.seed, scale=scale)
+        return self.plan.counting(scalar=self.asker.scalar, seed=self.how.seed, scale=scale)
 
     def job(self, one: Pass) -> Job:
         """The job of a pass."""
@@ -91,7 +91,7 @@ def planned(benchmark: Benchmark, units: Sequence[Unit], asker: Asker, plan: Run
             go together.
     """
     if asker.judge.reduce == "majority" or plan.reduce == "majority":
-        _check_choices(benchmark, units, plan.policy(scalar=asker.scalar, seed=how.seed))
+        _check_choices(benchmark, units, plan.counting(scalar=asker.scalar, seed=how.seed))
     return Planned(
         benchmark=benchmark,
         units=tuple(units),
@@ -103,9 +103,9 @@ def planned(benchmark: Benchmark, units: Sequence[Unit], asker: Asker, plan: Run
     )
 
 
-def _check_choices(benchmark: Benchmark, units: Sequence[Unit], policy: Policy) -> None:
+def _check_choices(benchmark: Benchmark, units: Sequence[Unit], counting: Counting) -> None:
     """A judge that only names the best candidate: said before it is asked, not when its answers are counted."""
-    measured_cases(benchmark, [Judged(unit=unit, answer=Answer(choice=0)) for unit in units], policy)
+    measured_cases(benchmark, [Judged(unit=unit, answer=Answer(choice=0)) for unit in units], counting)
 
 
 def finished(run: Planned, told: Mapping[str, Any]) -> Made:
@@ -122,7 +122,7 @@ def finished(run: Planned, told: Mapping[str, Any]) -> Made:
         for one in run.passes
     }
     series = list(series_of(run.units, run.asked, run.asker, recorded, lenient=run.plan.failures == "lenient"))
-    result = result_of(run.benchmark, series, run.policy, seed=run.how.seed, draws=run.plan.bootstrap)
+    result = result_of(run.benchmark, series, run.counting, seed=run.how.seed, draws=run.plan.bootstrap)
     by_name = {one.name: found for one, found in recorded.items()}
     told = {**told, **_who(run, by_name)}
     write_all(run.how.folder, result, series, told, by_pass(run.asked, by_name))

@@ -72,7 +72,7 @@ def score_json(result: Result, lengths: Mapping[str, Mapping[str, Lengths]]) -> 
         "score": found.score.value,
         "interval": None if interval is None else asdict(interval),
         "of": result.headline,
-        "policy": result.policy.model_dump(),
+        "counting": result.counting.model_dump(),
         "by_ties": dict(result.by_ties),
         "by_failures": dict(result.by_failures),
         "units": result.units,

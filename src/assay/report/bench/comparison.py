@@ -208,11 +208,11 @@ def _notes(one: BenchmarkRun, other: BenchmarkRun) -> list[str]:
             found.append(
                 "the data are not the same" if name == "units_hash" else f"{name}: {_said(mine)} and {_said(others)}"
             )
-    policies = one.score.policy.model_dump(), other.score.policy.model_dump()
+    counted = one.score.counting.model_dump(), other.score.counting.model_dump()
     found += [
-        f"policy, {n}: {_said(policies[0][n])} and {_said(policies[1][n])}"
+        f"counting, {n}: {_said(counted[0][n])} and {_said(counted[1][n])}"
         for n in _POLICY
-        if policies[0][n] != policies[1][n]
+        if counted[0][n] != counted[1][n]
     ]
     return found
 

@@ -67,8 +67,8 @@ def _tables(name: str, one: BenchmarkRun) -> Iterator[str]:
 def _one(one: BenchmarkRun) -> Iterator[str]:
     score = one.score
     interval = f" (95 % {reach(score.interval)})" if score.interval else ""
-    yield f"**{points(score.score)}**{interval}, n = {number(score.cases)}; ties {score.policy.ties}, failures " + (
-        score.policy.failures
+    yield f"**{points(score.score)}**{interval}, n = {number(score.cases)}; ties {score.counting.ties}, failures " + (
+        score.counting.failures
     )
     for note in caveats(one):
         yield from ("", f"> {cell(note)}")

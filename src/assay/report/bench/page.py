@@ -36,7 +36,7 @@ from .told import (
 FOOTER = (
     "Scores are in percent, as each benchmark's own formula has them; intervals are the middle 95 % of bootstrap "
     "resamples of its cases. A failed judgment is no score: what it counts as is said beside each score. "
-    "A star marks the policy that the score is under."
+    "A star marks the rule that the score is under."
 )
 
 
@@ -112,7 +112,7 @@ def _card(place: int, name: str, one: BenchmarkRun) -> str:
     notes += "".join(f'<p class="none">{escape(remark)}</p>' for remark in remarks(one))
     return (
         f'<article class="card {style(place)}">{head}{_big(one)}{notes}{_failures(one)}'
-        f"{fact_list(score_facts(one))}{_policies(one)}{_series(one)}</article>"
+        f"{fact_list(score_facts(one))}{_otherwise(one)}{_series(one)}</article>"
     )
 
 
@@ -128,8 +128,8 @@ def _big(one: BenchmarkRun) -> str:
     between = f"95 % {reach(interval)} · " if interval else ""
     return (
         f'<p class="big"><b>{points(value)}</b> {name}</p>{whisker(told, None, said)}'
-        f'<p class="scale"><span>0</span><span>{between}n = {number(score.cases)} · ties {score.policy.ties}, '
-        f"failures {score.policy.failures}</span><span>100</span></p>"
+        f'<p class="scale"><span>0</span><span>{between}n = {number(score.cases)} · ties {score.counting.ties}, '
+        f"failures {score.counting.failures}</span><span>100</span></p>"
     )
 
 
@@ -172,11 +172,11 @@ def fact_list(facts: Sequence[Fact]) -> str:
     return f"<dl>{rows}</dl>" if rows else ""
 
 
-def _policies(one: BenchmarkRun) -> str:
+def _otherwise(one: BenchmarkRun) -> str:
     facts = [
-        Fact(name=f"{name} {policy}", value=value)
+        Fact(name=f"{name} {rule}", value=value)
         for name, told in otherwise(one).items()
-        for policy, value in told.items()
+        for rule, value in told.items()
     ]
     return f'<div class="otherwise"><h4>Counted otherwise</h4>{fact_list(facts)}</div>' if facts else ""
 

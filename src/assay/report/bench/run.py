@@ -79,7 +79,7 @@ class BenchmarkRun:
         ]
 
     def cases(self, series: str) -> list[Measured]:
-        """What each case is worth in a series, under the policy of the score.
+        """What each case is worth in a series, by the counting of the score.
 
         Raises:
             InputError: the table cannot be read.

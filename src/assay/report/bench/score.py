@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from assay.bench.policy import Policy
+from assay.bench.counting import Counting
 from assay.core.config import explain
 from assay.core.errors import InputError
 
@@ -118,7 +118,8 @@ class Score(Told):
     score: float | None
     interval: Span | None = None
     of: str
-    policy: Policy
+    counting: Counting = Field(validation_alias=AliasChoices("counting", "policy"))
+    """Earlier files call it ``policy``."""
     by_ties: dict[str, float | None] = Field(default_factory=dict)
     by_failures: dict[str, float | None] = Field(default_factory=dict)
     units: int

@@ -76,13 +76,13 @@ def score_facts(one: BenchmarkRun) -> list[Fact]:
 
 
 def otherwise(one: BenchmarkRun) -> dict[str, dict[str, str]]:
-    """The same answers under the other policies: of ties and of failures, each with the score that it gives.
+    """The same answers under the other rules for ties and failures, each with the score that it gives.
 
     The one that the score is under is marked with a star.
     """
-    policy = one.score.policy
-    ties = {_starred(name, policy.ties): points(value) for name, value in one.score.by_ties.items()}
-    failures = {_starred(name, policy.failures): points(value) for name, value in one.score.by_failures.items()}
+    counting = one.score.counting
+    ties = {_starred(name, counting.ties): points(value) for name, value in one.score.by_ties.items()}
+    failures = {_starred(name, counting.failures): points(value) for name, value in one.score.by_failures.items()}
     return {name: told for name, told in (("ties", ties), ("failures", failures)) if told}
 
 
@@ -111,7 +111,7 @@ def remarks(one: BenchmarkRun) -> list[str]:
     left: Mapping[str, Any] = one.score.asked.get("left_out") or {}
     found = [f"{number(count)} records are left out, as the benchmark does: {reason}" for reason, count in left.items()]
     if one.score.excluded:
-        found.append(f"{number(len(one.score.excluded))} cases are excluded by the policy for failures")
+        found.append(f"{number(len(one.score.excluded))} cases are left out by the rule for failures")
     return found
 
 

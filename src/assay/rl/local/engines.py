@@ -18,7 +18,6 @@ from assay.engines.pool.config import PoolConfig
 from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.engine import SGLangEngine
 from assay.placement.plans import Plan
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.scorer import Scorer
 from assay.service.app import create_app
 from assay.service.assemble import ServeConfig, assemble
@@ -112,7 +111,7 @@ async def judge_service(
             genrm=judges_said(config.settings(GenRMConfig), engines.genrm_engine),
             engine=engines.genrm_engine,
             engine_options=judge_options(config),
-            policy=ScoringPolicy(reask=config.judge_reask),
+            reask=config.judge_reask,
         ),
         built,
     )

@@ -14,7 +14,6 @@ from assay.core.errors import InputError
 from assay.engines.catalog import build_engine, engine_config
 from assay.judges.base import Judge
 from assay.scoring.batch import Judging
-from assay.scoring.policy import ScoringPolicy
 from assay.scoring.remote import RemoteScorer
 from assay.scoring.scorer import Scorer
 from assay.voting.plan import VotePlan
@@ -26,7 +25,7 @@ from .config import RewardConfig
 def reward_backend(config: RewardConfig, judge: Judge, route_key: str | None = None) -> Judging:
     """The service that ``config`` names; for a rule judge without a service, a rule engine of this process."""
     if judge.rule and config.genrm_url is None:
-        return Scorer(build_engine(engine_config("rule", {})), policy=ScoringPolicy(reask=config.judge_reask))
+        return Scorer(build_engine(engine_config("rule", {})), reask=config.judge_reask)
     return RemoteScorer(GenRMClient(config.genrm_url), route_key=route_key)
 
 

@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, FiniteFloat, ValidationError, model_vali
 from assay.core.config import Config, explain
 from assay.wire.voting import VotingFields
 
-from .policy import JudgeFailureAs
+from .failures import JudgeFailureAs
 
 log = logging.getLogger(__name__)
 

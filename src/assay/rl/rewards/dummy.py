@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from assay.core.deadline import Deadline
 
 from ..sample import Reward, Sample
-from .policy import DUMMY
+from .failures import DUMMY
 
 
 class DummyReward:

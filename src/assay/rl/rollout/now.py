@@ -17,7 +17,7 @@ from assay.core.types import Json
 from ..advantages.dead import Fate, fate
 from ..cursor import Cursor
 from ..ports import RolloutBatch
-from ..rewards.policy import JudgeFailureAs, settle
+from ..rewards.failures import JudgeFailureAs, settle
 from ..sample import Group, Prompt, Sample
 from .config import RolloutConfig
 from .groups import Groups

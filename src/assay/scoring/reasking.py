@@ -1,21 +1,16 @@
-"""What the scorer does about texts that hold no verdict. Data only; the scorer obeys it."""
+"""What the scorer does about texts that hold no verdict. Pure; the scorer obeys it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.core.config import Config
 from assay.core.types import FailureKind, Outcome, Request, Verdict
+
+REASK = 1
+"""How often a judge whose text held no verdict is asked again, with another seed (``--reask``), unless said."""
 
 REASK_KINDS = frozenset({FailureKind.PARSE_ERROR, FailureKind.TRUNCATED, FailureKind.REFUSED})
 """Failures of the text, where another sample may hold a verdict. Failures of the engine are retried by the engine."""
-
-
-class ScoringPolicy(Config):
-    """The re-ask policy of a scorer."""
-
-    reask: int = 1
-    """How often a judge whose text held no verdict is asked again, with another seed (contracts: ``--judge-reask``)."""
 
 
 def worth_reasking(outcome: Outcome, requests: Sequence[Request]) -> bool:

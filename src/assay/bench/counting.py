@@ -1,4 +1,4 @@
-"""``Policy``: what ties and failures are worth. It stands beside every score."""
+"""``Counting``: what ties and failures are worth. It stands beside every score."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Ties = Literal["official", "share", "wrong", "random"]
 Failures = Literal["official", "strict", "excluded", "lenient"]
 
 
-class Policy(Config):
+class Counting(Config):
     """What becomes of a tie for the best place, and of a judgment that failed."""
 
     ties: Ties = "official"
