@@ -40,7 +40,8 @@ def bench(folder: Path, *more: str) -> Path:
                "--engine-options", '{"batch_invariant": true}', "--deadline-s", "900",
                "-o", str(folder), *more]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    # Texts that are cut off after a few tokens have no verdict, which the exit code says.
+    assert done.returncode in (0, 1), done.stderr
     return folder / "rewardbench"
 
 
