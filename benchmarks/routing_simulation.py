@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.engines.pool.routing import Router
-from assay.engines.pool.simulation import AtRandom, Job, Policy, Replica, RoundRobin, simulate
+from assay.engines.pool.simulation import AtRandom, Job, Replica, RoundRobin, Routing, simulate
 from assay.engines.pool.tokens import CHUNK_TOKENS
 
 SPEED = 2000.0
@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--affinity", type=float, default=0.5)
     asked = parser.parse_args()
-    policies: dict[str, Callable[[], Policy]] = {
+    routings: dict[str, Callable[[], Routing]] = {
         "tokens + affinity": lambda: Router(affinity=asked.affinity, entries=32_768, seed=asked.seed),
         "tokens": lambda: Router(affinity=0.0, entries=32_768, seed=asked.seed),
         "in turn": RoundRobin,
@@ -104,10 +104,10 @@ def main() -> None:
     )
     for scene in SCENES:
         jobs = jobs_of(scene, asked.replicas, asked.requests, asked.seed)
-        for name, policy in policies.items():
+        for name, routing in routings.items():
             replicas = [Replica(SPEED) for _ in range(asked.replicas)]
             scene.change(replicas)
-            got = simulate(policy(), replicas, jobs)
+            got = simulate(routing(), replicas, jobs)
             figures = (f"{got.p50_s:.2f}", f"{got.p99_s:.2f}", f"{got.hit_share:.0%}", f"{got.imbalance:.2f}")
             table.add_row(scene.name, name, *figures, str(got.lost))
         table.add_section()

@@ -13,9 +13,9 @@ from typing import Any
 
 from assay.cli.main import main
 from assay.placement.plans import Phase
-from assay.rl.cluster.policy import RayPolicy
+from assay.rl.cluster.trainer import RayTrainer
 from assay.rl.evaluation import Evaluation
-from assay.rl.local.policy import LocalPolicy
+from assay.rl.local.trainer import LocalTrainer
 from assay.rl.record import SampleRecord
 from assay.rl.residency import Residency
 from assay.rl.rollout.groups import Groups
@@ -45,8 +45,8 @@ def install(descriptor: int) -> None:
     begins(Evaluation, "measure", "eval")
     begins(SampleRecord, "after", "samples")
     begins(MetricLines, "write", "line")
-    begins(LocalPolicy, "save", "save")
-    begins(RayPolicy, "save", "save")
+    begins(LocalTrainer, "save", "save")
+    begins(RayTrainer, "save", "save")
     enter: Callable[[Residency, Phase], Awaitable[Any]] = Residency.enter
 
     async def entered(self: Residency, phase: Phase) -> Any:

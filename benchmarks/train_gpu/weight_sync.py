@@ -42,9 +42,9 @@ from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.engine import SGLangEngine
 from assay.rl.algorithm import AlgorithmConfig
 from assay.rl.feeding import TrainerFeed
-from assay.rl.local.policy import LocalPolicy
 from assay.rl.local.publish import ThroughDisk, ThroughFeed
 from assay.rl.local.sending import LocalSender
+from assay.rl.local.trainer import LocalTrainer
 from assay.training.batch import TrainSequence
 from assay.training.config import TrainerConfig
 from assay.training.dispatch import Dispatch
@@ -80,14 +80,14 @@ class Side:
     """A policy, its engines by card, and its feeds by route."""
 
     name: str
-    policy: LocalPolicy
+    policy: LocalTrainer
     engines: dict[int, SGLangEngine] = field(default_factory=dict[int, SGLangEngine])
     senders: list[LocalSender] = field(default_factory=list[LocalSender])
     feeds: dict[str, TrainerFeed] = field(default_factory=dict[str, TrainerFeed])
 
     @property
     def trainer(self) -> Trainer:
-        return self.policy.trainer
+        return self.policy.inner
 
 
 def main() -> None:
@@ -171,7 +171,7 @@ def draw_big(tokenizer: Path, folder: Path) -> None:
 
 def side(name: str, folder: Path, options: argparse.Namespace) -> Side:
     trainer = Trainer(TrainerConfig(hf_checkpoint=str(folder), device="cuda"))
-    made = Side(name=name, policy=LocalPolicy(trainer, AlgorithmConfig().objective(64)))
+    made = Side(name=name, policy=LocalTrainer(trainer, AlgorithmConfig().objective(64)))
     for way in ("tensor", "nccl"):
         made.feeds[way] = feed_of(made, way, options.bucket_mib << 20)
     return made

@@ -15,8 +15,8 @@ from assay.engines.embedded.engine import EmbeddedEngine
 from assay.placement.plans import Phase, PhaseKind
 from assay.rl.algorithm import AlgorithmConfig
 from assay.rl.cursor import Cursor
-from assay.rl.local.policy import LocalPolicy
 from assay.rl.local.publish import InProcess
+from assay.rl.local.trainer import LocalTrainer
 from assay.rl.loop import Loop, LoopConfig, Parts
 from assay.rl.memory import Memory
 from assay.rl.residency import Residency
@@ -73,7 +73,7 @@ class Seen:
 class Run:
     loop: Loop
     seen: Seen
-    policy: LocalPolicy
+    policy: LocalTrainer
     engine: EmbeddedEngine
 
 
@@ -92,7 +92,7 @@ def build(
             load=None if load is None else str(load),
         )
     )
-    policy = LocalPolicy(trainer, algorithm.objective(4))
+    policy = LocalTrainer(trainer, algorithm.objective(4))
     engine = EmbeddedEngine(EmbeddedConfig(model=str(folder), batch_invariant=True))
     tokenizer = load_tokenizer(str(folder))
     prompts = [f"{a}+{b}=" for a in range(4) for b in range(4)]
@@ -115,7 +115,7 @@ def build(
     parts = Parts(
         phases=PHASES,
         source=source,
-        policy=policy,
+        trainer=policy,
         publisher=InProcess(policy, [engine]),
         residency=Residency({"rollout": engine, "actor": policy}, awake=("rollout", "actor")),
         observers=[seen],

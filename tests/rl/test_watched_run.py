@@ -170,7 +170,7 @@ async def _run(folder: Path, fuse: Fuse) -> None:
     parts = Parts(
         phases=phases,
         source=RolloutNow(groups, cursor, prompt, rollout),
-        policy=policy,
+        trainer=policy,
         publisher=Publishes(policy),
         residency=Residency({}),
         observers=observers,

@@ -145,7 +145,7 @@ def _loop(
     parts = Parts(
         phases=provided.phases,
         source=source if hook is None else ProcessedSource(source, hook),
-        policy=provided.policy,
+        trainer=provided.trainer,
         publisher=provided.publisher,
         residency=residency,
         scoring=rolling.scored.batch(answering, rollout),

@@ -34,7 +34,7 @@ from assay.training.saving import Saves, SavingConfig
 from .batching import Batched, BatchingConfig, to_batch, to_sequence, trainable
 from .measures import of_batch, of_moves
 from .memory import Memory
-from .ports import Policy, Publisher, RolloutBatch, Scoring, Source
+from .ports import Publisher, RolloutBatch, Scoring, Source, Trainer
 from .residency import Residency
 from .rewards.failures import JudgeFailureAs, settle
 from .sample import Group
@@ -60,7 +60,7 @@ class Parts:
 
     phases: Sequence[Phase]
     source: Source
-    policy: Policy
+    trainer: Trainer
     publisher: Publisher
     residency: Residency
     scoring: Scoring | None = None
@@ -157,7 +157,7 @@ class Loop:
         step.metrics |= of_moves(moved, step.metrics)
 
     async def _generate(self, step: _Step) -> None:
-        step.batch = await self.parts.source.next(step.number, self.parts.policy.weight_version)
+        step.batch = await self.parts.source.next(step.number, self.parts.trainer.weight_version)
 
     async def _judge(self, step: _Step) -> None:
         if self.parts.scoring is None:
@@ -175,14 +175,14 @@ class Loop:
         step.metrics |= of_batch(step.batch, step.batched)
         self.memory.learned(step.batched.groups)
         if step.batched.batch is not None:
-            step.metrics |= of_update(await self.parts.policy.step(step.batched.batch))
+            step.metrics |= of_update(await self.parts.trainer.step(step.batched.batch))
         self.memory.step = step.number + 1
         self._before = self._batch = None
 
     async def _kl(self, groups: Sequence[Group]) -> list[list[tuple[float, ...]]]:
         """Estimates at the trained tokens of every sample; none for those that have no tokens."""
         samples = [sample for group in groups for sample in group.samples if trainable(sample)]
-        found = iter(await self.parts.policy.kl([to_sequence(sample) for sample in samples]))
+        found = iter(await self.parts.trainer.kl([to_sequence(sample) for sample in samples]))
         return [[next(found) if trainable(sample) else () for sample in group.samples] for group in groups]
 
     async def _sync(self, step: _Step) -> None:
@@ -200,7 +200,7 @@ class Loop:
         if self.config.saves:
             source = self.parts.source.state() if self._before is None else self._before
             with self._saves.saving(self.memory.step):
-                await self.parts.policy.save(self.memory.to_json(source))
+                await self.parts.trainer.save(self.memory.to_json(source))
 
     async def _shown(self, step: _Step) -> Stepped:
         stepped = Stepped(
@@ -208,7 +208,7 @@ class Loop:
             groups=step.batch.groups,
             advantages=() if step.batched is None else step.batched.groups,
             filtered=step.batch.filtered,
-            weight_version=self.parts.policy.weight_version,
+            weight_version=self.parts.trainer.weight_version,
             metrics=step.metrics,
         )
         stop: TrainingStopped | None = None

@@ -42,7 +42,7 @@ class Source(Protocol):
     async def close(self) -> None: ...
 
 
-class Policy(Protocol):
+class Trainer(Protocol):
     """The trainer, on however many ranks."""
 
     @property

@@ -10,7 +10,7 @@ from assay.engines.base import Engine
 from assay.placement.plans import Phase
 from assay.scoring.scorer import Scorer
 
-from .ports import Policy, Publisher
+from .ports import Publisher, Trainer
 from .residency import Resident
 
 
@@ -18,7 +18,7 @@ from .residency import Resident
 class Provided:
     """Trainer and judges have started; the rollout engine has not, so that what is wrong with rewards is told first."""
 
-    policy: Policy
+    trainer: Trainer
     extra: Json
     """What the checkpoint that the trainer goes on from kept for the loop."""
     engine: Engine

@@ -117,7 +117,7 @@ async def train(
             await _steps(run, result, clock, observers, tell)
             result.done = run.loop.memory.step >= config.num_rollout or clock.over()
             if result.done and config.export_model:
-                await run.loop.parts.policy.export(config.run_dir / MODEL)
+                await run.loop.parts.trainer.export(config.run_dir / MODEL)
 
 
 async def _steps(run: Run, result: RunResult, clock: Clock, observers: Sequence[Observer], tell: Tell | None) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines.pool.routing import Router
-from assay.engines.pool.simulation import AtRandom, Job, Outcome, Policy, Replica, RoundRobin, simulate
+from assay.engines.pool.simulation import AtRandom, Job, Outcome, Replica, RoundRobin, Routing, simulate
 from assay.engines.pool.tokens import CHUNK_TOKENS
 
 SPEED = 1000.0
@@ -115,8 +115,8 @@ def jobs(*, load: float, hot: float = 0.0, long: float = 0.0, requests: int = 16
     return made
 
 
-def run(policy: Policy, work: Sequence[Job], first: Replica | None = None) -> Outcome:
-    return simulate(policy, [first or Replica(SPEED), *(Replica(SPEED) for _ in range(3))], work)
+def run(routing: Routing, work: Sequence[Job], first: Replica | None = None) -> Outcome:
+    return simulate(routing, [first or Replica(SPEED), *(Replica(SPEED) for _ in range(3))], work)
 
 
 def ours() -> Router:

@@ -25,12 +25,13 @@ from assay.rl.algorithm import AlgorithmConfig
 from assay.rl.cluster.build import ClusterParts, ClusterSettings, cluster_parts
 from assay.rl.cluster.engines import Recipe
 from assay.rl.cursor import Cursor
-from assay.rl.local.policy import LocalPolicy
 from assay.rl.local.publish import InProcess
 from assay.rl.local.scoring import DeferredScoring
+from assay.rl.local.trainer import LocalTrainer
 from assay.rl.loop import Loop, LoopConfig, Parts
 from assay.rl.memory import Memory
-from assay.rl.ports import Policy, Publisher
+from assay.rl.ports import Publisher
+from assay.rl.ports import Trainer as TrainerPort
 from assay.rl.residency import Moved, Presence, Residency, Resident
 from assay.rl.rewards.judge import JudgeReward
 from assay.rl.rollout.ahead import RolloutAhead
@@ -209,20 +210,20 @@ async def _alone(models: Models, judges: Sequence[str]) -> Outcome:
     from assay.training.trainer import Trainer
 
     outcome = Outcome()
-    policy = LocalPolicy(Trainer(trainer(models)), ALGORITHM.objective(LONGEST))
+    actor = LocalTrainer(Trainer(trainer(models)), ALGORITHM.objective(LONGEST))
     rollout = EmbeddedEngine(EmbeddedConfig(model=str(models.policy), **ENGINE))
     engines = {key: EmbeddedEngine(EmbeddedConfig(model=str(models.judges[key]), **ENGINE)) for key in judges}
     async with AsyncExitStack() as stack:
-        stack.push_async_callback(policy.close)
+        stack.push_async_callback(actor.close)
         for engine in (rollout, *engines.values()):
             stack.push_async_callback(engine.close)
             await engine.start()
         awake = ("actor", "rollout", *judges)
         phases = [Phase(kind=kind, awake=awake) for kind in (PhaseKind.GENERATE, PhaseKind.TRAIN, PhaseKind.SYNC)]
-        residency = Residency({"actor": policy, "rollout": rollout, **engines}, awake=awake)
-        publisher = InProcess(policy, [rollout])
+        residency = Residency({"actor": actor, "rollout": rollout, **engines}, awake=awake)
+        publisher = InProcess(actor, [rollout])
         scorers = {key: Scorer(engine, instance=key) for key, engine in engines.items()}
-        await _run(outcome, None, phases, policy, publisher, residency, rollout, scorers, models)
+        await _run(outcome, None, phases, actor, publisher, residency, rollout, scorers, models)
     return outcome
 
 
@@ -276,7 +277,9 @@ async def _on_cluster(
             await parts.start_engines()
         residency = Watched(residents, parts.awake, lambda: where_all_are(parts), outcome)
         meddling = None if meddle is None else asyncio.create_task(meddle(parts, outcome))
-        await _run(outcome, plan, plan.phases, parts.policy, parts.publisher, residency, parts.rollout, scorers, models)
+        await _run(
+            outcome, plan, plan.phases, parts.trainer, parts.publisher, residency, parts.rollout, scorers, models
+        )
         if meddling is not None:
             await meddling
         if at_the_end is not None:
@@ -288,7 +291,7 @@ async def _run(
     outcome: Outcome,
     plan: Plan | None,
     phases: Sequence[Phase],
-    policy: Policy,
+    actor: TrainerPort,
     publisher: Publisher,
     residency: Residency,
     rollout: Engine,
@@ -312,7 +315,7 @@ async def _run(
     parts = Parts(
         phases=phases,
         source=source,
-        policy=policy,
+        trainer=actor,
         publisher=publisher,
         residency=residency,
         scoring=None if inline else DeferredScoring(Groups(answering, ROLLOUT, lambda _: (), reward)),
@@ -330,7 +333,7 @@ async def _run(
 async def where_all_are(parts: ClusterParts) -> dict[str, Presence]:
     """As the actors say it themselves."""
     found: dict[str, Presence] = {}
-    asleep = await parts.policy.crew.all("asleep", timeout_s=60)
+    asleep = await parts.trainer.crew.all("asleep", timeout_s=60)
     assert len(set(asleep)) == 1
     found["actor"] = "asleep" if asleep[0] else "awake"
     for role, engine in {"rollout": parts.rollout, **parts.judges}.items():

@@ -133,7 +133,7 @@ def test_fully_asynchronous_and_an_engine_that_is_killed(cluster: None, models: 
 
     async def at_the_end(parts: ClusterParts, outcome: Outcome) -> None:
         outcome.told["versions"] = {member.engine.info.weight_version for member in parts.rollout.members}
-        outcome.told["trained"] = parts.policy.weight_version
+        outcome.told["trained"] = parts.trainer.weight_version
 
     run = on_cluster(said, models, tmp_path, meddle=meddle, at_the_end=at_the_end)
     assert len(run.steps) == STEPS

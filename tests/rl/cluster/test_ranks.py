@@ -65,31 +65,31 @@ def test_a_checkpoint_is_gone_on_with_and_a_dead_rank_ends_the_run(
     async def trained() -> tuple[float, float]:
         settings, plan = small(models, tmp_path / "published", save=str(tmp_path / "saved"))
         async with cluster_parts(settings, plan) as parts:
-            policy = parts.policy
-            await policy.wake(frozenset({"kv_cache", "weights"}))
-            first = (await policy.step(batch())).loss
-            kl = await policy.kl(batch().sequences)
+            trainer = parts.trainer
+            await trainer.wake(frozenset({"kv_cache", "weights"}))
+            first = (await trainer.step(batch())).loss
+            kl = await trainer.kl(batch().sequences)
             assert [len(own) for own in kl] == [3] * 6
-            await policy.save({"step": 1})
-            second = (await policy.step(batch())).loss
-            pids = await policy.crew.all("pid", timeout_s=60)
+            await trainer.save({"step": 1})
+            second = (await trainer.step(batch())).loss
+            pids = await trainer.crew.all("pid", timeout_s=60)
             os.kill(pids[1], signal.SIGKILL)
             begin = time.monotonic()
             with pytest.raises(AssayError, match=r"rank 1 of 'actor' failed in 'step'.*its process has ended"):
-                await policy.step(batch())
+                await trainer.step(batch())
             # Not after the limit of an hour that ranks have to wait for each other.
             assert time.monotonic() - begin < 60
             with pytest.raises(AssayError, match="rank 1 of 'actor'"):
-                await policy.save(None)
+                await trainer.save(None)
         return first, second
 
     async def resumed() -> float:
         settings, plan = small(models, tmp_path / "published", load=str(tmp_path / "saved"))
         async with cluster_parts(settings, plan) as parts:
             assert parts.state.extra == {"step": 1}
-            assert parts.policy.weight_version == parts.state.weight_version
-            await parts.policy.wake(frozenset({"kv_cache", "weights"}))
-            return (await parts.policy.step(batch())).loss
+            assert parts.trainer.weight_version == parts.state.weight_version
+            await parts.trainer.wake(frozenset({"kv_cache", "weights"}))
+            return (await parts.trainer.step(batch())).loss
 
     first, second = asyncio.run(trained())
     assert second != first

@@ -26,9 +26,9 @@ from assay.placement import PlacementFlags
 from assay.rl.cluster import build
 from assay.rl.cluster.build import ClusterParts, ClusterSettings, cluster_parts
 from assay.rl.cluster.engines import Recipe
-from assay.rl.cluster.policy import Limits
 from assay.rl.cluster.rank import State
 from assay.rl.cluster.sending import SendOrders
+from assay.rl.cluster.trainer import Limits
 from assay.rl.residency import EVERYTHING
 from assay.rl.weight_sync import Asked
 from assay.training.batch import TrainBatch, TrainSequence
@@ -120,15 +120,15 @@ async def started(
 
 async def trained(parts: ClusterParts) -> str:
     """Other weights; their version."""
-    await parts.policy.wake(EVERYTHING)
-    await parts.policy.step(BATCH)
-    await parts.policy.sleep(EVERYTHING)
-    return parts.policy.weight_version
+    await parts.trainer.wake(EVERYTHING)
+    await parts.trainer.step(BATCH)
+    await parts.trainer.sleep(EVERYTHING)
+    return parts.trainer.weight_version
 
 
 async def published(parts: ClusterParts, folder: Path) -> dict[str, torch.Tensor]:
     """The trainer's weights by a folder, as engines compute with them."""
-    await parts.policy.export(folder / "exported")
+    await parts.trainer.export(folder / "exported")
     return {n: value.bfloat16() for n, value in load_file(folder / "exported" / "model.safetensors").items()}
 
 
@@ -185,7 +185,7 @@ def test_an_engine_that_dies_in_the_middle_is_replaced_and_sent_everything(
 ) -> None:
     async def main() -> None:
         async with started(models, tmp_path, place, DOUBLE_BUCKETS="3") as parts:
-            version = parts.policy.weight_version
+            version = parts.trainer.weight_version
             async with asyncio.timeout(120):
                 await parts.publisher.publish()
             expected = await published(parts, tmp_path)
@@ -209,7 +209,7 @@ def test_weights_that_the_ranks_no_longer_have_are_not_sent_and_the_old_ones_ser
     async def main() -> None:
         async with started(models, tmp_path, "over the cards of two ranks") as parts:
             await parts.publisher.publish()
-            old = parts.policy.weight_version
+            old = parts.trainer.weight_version
             new = await trained(parts)
             with pytest.raises(StartError, match="were asked for"):
                 await parts.rollout.update_weights(f"feed:{old}", old)
@@ -226,9 +226,9 @@ def test_a_rank_that_dies_ends_the_sending_with_its_reason_and_the_old_version_s
     async def main() -> None:
         async with started(models, tmp_path, "on other cards") as parts:
             await parts.publisher.publish()
-            old = parts.policy.weight_version
+            old = parts.trainer.weight_version
             await trained(parts)
-            pids = await parts.policy.crew.all("pid", timeout_s=60)
+            pids = await parts.trainer.crew.all("pid", timeout_s=60)
             os.kill(pids[1], signal.SIGKILL)
             async with asyncio.timeout(60):
                 with pytest.raises(AssayError, match=r"rank 1 of 'actor' failed in 'send_\w+'.*its process has ended"):

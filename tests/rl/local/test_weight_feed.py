@@ -20,8 +20,8 @@ from assay.engines.sglang.receiving import HttpReceiver
 from assay.engines.sglang.server import Server
 from assay.rl.algorithm import AlgorithmConfig
 from assay.rl.feeding import FedWay, TrainerFeed
-from assay.rl.local.policy import LocalPolicy
 from assay.rl.local.sending import LocalSender
+from assay.rl.local.trainer import LocalTrainer
 from assay.training.broadcasting import SendingGroup
 from assay.training.config import TrainerConfig
 from assay.training.dispatch import Dispatch
@@ -44,7 +44,7 @@ def trainer(tmp_path_factory: pytest.TempPathFactory) -> Trainer:
 @asynccontextmanager
 async def feeding(trainer: Trainer, way: FedWay, **options: Any) -> AsyncGenerator[TrainerFeed]:
     given: dict[str, Any] = {"dtype": "bfloat16", "bucket_bytes": 4096, "limit_s": 20.0, **options}
-    policy = LocalPolicy(trainer, AlgorithmConfig().objective(8))
+    policy = LocalTrainer(trainer, AlgorithmConfig().objective(8))
     sender = LocalSender(policy, Dispatch(trainer, **given))
     try:
         yield TrainerFeed(sender, way)

@@ -3,7 +3,7 @@ curve.
 
 The score of a response should be high where there is no error. A failed judgment counts as the worst score that it
 could be, unless the rule for failures excludes it. The mean over the six files (task x model) is the score; the pooled
-area and the mean over tasks stand beside it, as the DeepSeek-GRM paper does not say which of them it reports. Measures of
+area and the mean over tasks stand beside it, as the DeepSeek-GRM paper does not say which it reports. Measures of
 ReaLMistake itself, accuracy, precision, recall and F1 of finding errors, are in ``error_detection``.
 
 The authors ask that no text of it stand in the open: it is read out of their archive in memory.

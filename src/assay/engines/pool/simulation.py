@@ -1,7 +1,7 @@
 """A simulated pool: what a way of routing does to latency, balance and cache hits, without an engine. Pure.
 
 A replica works like one that batches continuously: all of its requests advance at once and share its speed. Prompt
-tokens whose prefix it has in its cache cost nothing. The policy does not know how long a reply will be: it is told the
+tokens whose prefix it has in its cache cost nothing. The routing does not know how long a reply will be: it is told the
 mean of those seen.
 """
 
@@ -73,7 +73,7 @@ class Replica:
         return min(hit, job.prompt)
 
 
-class Policy(Protocol):
+class Routing(Protocol):
     """A way of routing; ``Router`` is one."""
 
     def choose(self, keys: Sequence[int], owed: Mapping[int, float]) -> int: ...
@@ -124,17 +124,17 @@ class Outcome:
     lost: int
 
 
-def simulate(policy: Policy, replicas: Sequence[Replica], jobs: Sequence[Job]) -> Outcome:
-    """Send the jobs through the policy. What runs on a replica that dies is sent again at that moment."""
-    run = _Run(policy, replicas, jobs)
+def simulate(routing: Routing, replicas: Sequence[Replica], jobs: Sequence[Job]) -> Outcome:
+    """Send the jobs by the routing. What runs on a replica that dies is sent again at that moment."""
+    run = _Run(routing, replicas, jobs)
     while run.step():
         pass
     return run.outcome()
 
 
 class _Run:
-    def __init__(self, policy: Policy, replicas: Sequence[Replica], jobs: Sequence[Job]) -> None:
-        self._policy = policy
+    def __init__(self, routing: Routing, replicas: Sequence[Replica], jobs: Sequence[Job]) -> None:
+        self._routing = routing
         self._jobs = jobs
         self._all = replicas
         self._alive = dict(enumerate(replicas))
@@ -177,7 +177,7 @@ class _Run:
 
     def _die(self, index: int, now: float) -> None:
         replica = self._alive.pop(index)
-        self._policy.forget(index)
+        self._routing.forget(index)
         self._retried += len(replica.running)
         for number in replica.running:
             heapq.heappush(self._arrivals, (now, number))
@@ -186,9 +186,9 @@ class _Run:
         if not self._alive:
             return
         job = self._jobs[number]
-        index = self._policy.choose(job.keys, {i: replica.owed for i, replica in self._alive.items()})
-        owed = work(job.prompt, self._policy.cached_tokens(job.keys, index), round(self._mean_reply))
-        self._policy.sent(job.keys, index)
+        index = self._routing.choose(job.keys, {i: replica.owed for i, replica in self._alive.items()})
+        owed = work(job.prompt, self._routing.cached_tokens(job.keys, index), round(self._mean_reply))
+        self._routing.sent(job.keys, index)
         self._hits += self._alive[index].take(number, job)
         self._alive[index].owed += owed
         self._sent[number] = owed

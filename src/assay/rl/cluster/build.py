@@ -30,11 +30,11 @@ from .actors import start_rank
 from .crew import Crew
 from .engines import Recipe, Shelf, Site, judge_engine, located, rollout_pool
 from .group import reserved
-from .policy import Forward, Limits, RayPolicy
 from .publish import ThroughFeeds, ThroughFolder, ThroughStore
 from .rank import RankOrders, State
 from .sending import SendOrders
 from .sync import Shapes, equipped, orders_for, pick
+from .trainer import Forward, Limits, RayTrainer
 
 log = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class ClusterParts:
     """The trainer has started; ``rollout`` and ``judges`` have not: whoever serves them starts and closes them."""
 
     plan: Plan
-    policy: RayPolicy
+    trainer: RayTrainer
     state: State
     """Of the trainer as it started; ``extra`` is what a checkpoint kept for the loop."""
     rollout: PoolEngine
@@ -87,7 +87,7 @@ class ClusterParts:
     def residents(self) -> dict[str, Resident]:
         """Everybody who sleeps and wakes, by role."""
         judges = {key: engine for key, engine in self.judges.items() if isinstance(engine, Offloadable)}
-        return {ACTOR: self.policy, ROLLOUT: self.rollout, **judges}
+        return {ACTOR: self.trainer, ROLLOUT: self.rollout, **judges}
 
     async def start_engines(self, roles: Sequence[str] | None = None) -> None:
         """Start the judges and then the rollout; each role sleeps before the next starts, unless it is to be awake.
@@ -135,18 +135,18 @@ async def cluster_parts(
             start_s=settings.limits.start_s,
             say=say,
         )
-        policy = _policy(settings, site)
-        stack.push_async_callback(policy.close)
-        say(f"trainer: {len(policy.crew.hands)} ranks start")
-        state = await policy.start(say)
-        shapes = await policy.outline()
+        trainer = _trainer(settings, site)
+        stack.push_async_callback(trainer.close)
+        say(f"trainer: {len(trainer.crew.hands)} ranks start")
+        state = await trainer.start(say)
+        shapes = await trainer.outline()
         way = _way(settings, plan, cards=_on_cards(state), shapes=shapes)
         roles, orders = (ACTOR, ROLLOUT), orders_for(settings.rollout, settings.sending)
-        site = replace(site, feeds=await equipped(policy, way, shapes, seats, roles, orders))
+        site = replace(site, feeds=await equipped(trainer, way, shapes, seats, roles, orders))
         say(f"weights go to {ROLLOUT!r} by {way}")
         if ACTOR not in plan.phases[0].awake:
             begin = time.monotonic()
-            freed = await policy.sleep(EVERYTHING)
+            freed = await trainer.sleep(EVERYTHING)
             say(f"trainer: asleep after {time.monotonic() - begin:.1f} s, {freed / 2**30:.1f} GiB freed")
         rollout = rollout_pool(plan.claims[ROLLOUT], settings.rollout, site)
         judges = {
@@ -154,11 +154,11 @@ async def cluster_parts(
         }
         parts = ClusterParts(
             plan=plan,
-            policy=policy,
+            trainer=trainer,
             state=state,
             rollout=rollout,
             judges=judges,
-            publisher=_publisher(settings, way, policy, rollout, site),
+            publisher=_publisher(settings, way, trainer, rollout, site),
         )
         stack.push_async_callback(parts.close_engines)
         yield parts
@@ -177,9 +177,9 @@ def _check(settings: ClusterSettings, plan: Plan) -> None:
         _way(settings, plan, cards=settings.trainer.device != "cpu")
 
 
-def _policy(settings: ClusterSettings, site: Site) -> RayPolicy:
+def _trainer(settings: ClusterSettings, site: Site) -> RayTrainer:
     """Ranks in their seats, and log-prob actors where the plan has seats for them; not started."""
-    trainer = _absolute(settings.trainer)
+    training = _absolute(settings.trainer)
     seats = site.seats[ACTOR]
 
     def orders(config: TrainerConfig, rank: int, size: int) -> RankOrders:
@@ -197,16 +197,16 @@ def _policy(settings: ClusterSettings, site: Site) -> RayPolicy:
         if role not in site.seats:
             return None
         own = {"hf_checkpoint": model, "ref_load": None, "lora_rank": 0, "reference": "none", "load": None}
-        config = trainer.model_copy(update=own)
+        config = training.model_copy(update=own)
         hands = [start_rank(seat, site.group, orders(config, 0, 1), site.log_level) for seat in site.seats[role]]
         return Forward(Crew(hands), settings.limits)
 
-    ranks = [start_rank(seat, site.group, orders(trainer, seat.index, len(seats)), site.log_level) for seat in seats]
-    return RayPolicy(
+    ranks = [start_rank(seat, site.group, orders(training, seat.index, len(seats)), site.log_level) for seat in seats]
+    return RayTrainer(
         Crew(ranks),
         settings.limits,
-        reference=forward(REFERENCE, trainer.ref_load or trainer.hf_checkpoint),
-        forward=forward(ACTOR_FWD, trainer.hf_checkpoint),
+        reference=forward(REFERENCE, training.ref_load or training.hf_checkpoint),
+        forward=forward(ACTOR_FWD, training.hf_checkpoint),
         needs_reference=settings.algorithm.use_kl_loss,
         across=len({seat.place.node for seat in seats}) > 1,
     )
@@ -223,13 +223,13 @@ def _on_cards(state: State) -> bool:
     return state.cards
 
 
-def _publisher(settings: ClusterSettings, way: Way, policy: RayPolicy, rollout: PoolEngine, site: Site) -> Publisher:
-    takers = [] if policy.forward is None else [policy.forward]
+def _publisher(settings: ClusterSettings, way: Way, trainer: RayTrainer, rollout: PoolEngine, site: Site) -> Publisher:
+    takers = [] if trainer.forward is None else [trainer.forward]
     if site.feeds is not None:
-        return ThroughFeeds(policy, [rollout], site.feeds, takers)
+        return ThroughFeeds(trainer, [rollout], site.feeds, takers)
     if way == "store":
-        return ThroughStore(policy, [rollout], site.shelf, takers)
-    return ThroughFolder(policy, [rollout], settings.published.absolute(), takers)
+        return ThroughStore(trainer, [rollout], site.shelf, takers)
+    return ThroughFolder(trainer, [rollout], settings.published.absolute(), takers)
 
 
 def _absolute(config: TrainerConfig) -> TrainerConfig:

@@ -19,8 +19,8 @@ from assay.engines.feed import Bucket, Group
 from assay.engines.ray.letters import Lost
 
 from ..feeding import FedWay, TrainerFeed
-from .policy import RayPolicy
 from .sending import SendOrders, joined, value_of
+from .trainer import RayTrainer
 
 
 class CrewSender:
@@ -32,10 +32,10 @@ class CrewSender:
     """
 
     def __init__(
-        self, policy: RayPolicy, shapes: Mapping[str, tuple[int, ...]], fills: Sequence[int], *, across: bool
+        self, trainer: RayTrainer, shapes: Mapping[str, tuple[int, ...]], fills: Sequence[int], *, across: bool
     ) -> None:
         self.shapes = shapes
-        self._policy = policy
+        self._trainer = trainer
         self._fills = tuple(fills)
         self._across = across
         self._stopping: asyncio.Future[None] | None = None
@@ -74,11 +74,11 @@ class CrewSender:
 
     @property
     def _ranks(self) -> range:
-        return range(len(self._policy.crew.hands))
+        return range(len(self._trainer.crew.hands))
 
     async def _stop(self) -> None:
         try:
-            await self._policy.crew.hands[0].beside("send_stop")
+            await self._trainer.crew.hands[0].beside("send_stop")
         except Lost:
             return  # the call that it was to end has ended with the rank
 
@@ -86,7 +86,7 @@ class CrewSender:
         return await self._each(method, [arguments for _ in self._ranks])
 
     async def _each(self, method: str, arguments: Sequence[Sequence[Any]]) -> list[Any]:
-        return value_of(await self._policy.handing(method, arguments))
+        return value_of(await self._trainer.handing(method, arguments))
 
 
 class Feeds:
@@ -99,7 +99,7 @@ class Feeds:
 
     def __init__(
         self,
-        policy: RayPolicy,
+        trainer: RayTrainer,
         way: FedWay,
         shapes: Mapping[str, tuple[int, ...]],
         fills: Sequence[Sequence[int]],
@@ -107,10 +107,10 @@ class Feeds:
     ) -> None:
         self.way: FedWay = way
         self.shapes = dict(shapes)
-        self._policy = policy
+        self._trainer = trainer
         turn = asyncio.Lock()
         self.all = tuple(
-            TrainerFeed(CrewSender(policy, self.shapes, own, across=far), way, turn)
+            TrainerFeed(CrewSender(trainer, self.shapes, own, across=far), way, turn)
             for own, far in zip(fills, across, strict=True)
         )
 
@@ -121,4 +121,4 @@ class Feeds:
 
     async def equip(self, orders: SendOrders) -> None:
         """Have the ranks ready to send."""
-        await self._policy.handing("send_equip", [(orders,) for _ in self._policy.crew.hands])
+        await self._trainer.handing("send_equip", [(orders,) for _ in self._trainer.crew.hands])

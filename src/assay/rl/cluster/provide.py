@@ -20,8 +20,8 @@ from ..provided import Provided
 from ..residency import EVERYTHING, Resident
 from .build import ROLLOUT, ClusterParts, ClusterSettings, cluster_parts
 from .engines import Recipe
-from .policy import Limits
 from .sending import SendOrders
+from .trainer import Limits
 
 PUBLISHED = "published"
 """Folder of a run through which weights go."""
@@ -46,7 +46,7 @@ async def on_ray(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Provi
         parts = await stack.enter_async_context(cluster_parts(settings(config), plan, say=_say))
         scorers, judges = await _judges(config, parts, stack)
         yield Provided(
-            policy=parts.policy,
+            trainer=parts.trainer,
             extra=parts.state.extra,
             engine=parts.rollout,
             start_rollout=partial(parts.start_engines, [ROLLOUT]),

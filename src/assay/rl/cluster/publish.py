@@ -24,7 +24,7 @@ from assay.placement.plans import Mode
 from ..ports import Published
 from .engines import STORE, Shelf
 from .feeding import Feeds
-from .policy import RayPolicy
+from .trainer import RayTrainer
 
 
 class Taker(Protocol):
@@ -42,16 +42,16 @@ class ThroughStore:
     """See the module. ``takers`` get the same copy."""
 
     def __init__(
-        self, policy: RayPolicy, engines: Sequence[Updatable], shelf: Shelf, takers: Sequence[Taker] = ()
+        self, trainer: RayTrainer, engines: Sequence[Updatable], shelf: Shelf, takers: Sequence[Taker] = ()
     ) -> None:
-        self._policy = policy
+        self._trainer = trainer
         self._engines = engines
         self._shelf = shelf
         self._takers = takers
 
     async def publish(self) -> Published:
-        begin, version = time.perf_counter(), self._policy.weight_version
-        (reference,), size = await self._policy.put()
+        begin, version = time.perf_counter(), self._trainer.weight_version
+        (reference,), size = await self._trainer.put()
         # The copy before is given up here, and with it its memory once no engine reads it.
         self._shelf.reference = reference
         await asyncio.gather(
@@ -65,16 +65,16 @@ class ThroughFeeds:
     """Has engines take the weights from the ranks as they are sent; ``feeds`` are theirs too. ``takers`` as above."""
 
     def __init__(
-        self, policy: RayPolicy, engines: Sequence[Updatable], feeds: Feeds, takers: Sequence[Taker] = ()
+        self, trainer: RayTrainer, engines: Sequence[Updatable], feeds: Feeds, takers: Sequence[Taker] = ()
     ) -> None:
-        self._policy = policy
+        self._trainer = trainer
         self._engines = engines
         self._feeds = feeds
         self._takers = takers
 
     async def publish(self) -> Published:
-        begin, version = time.perf_counter(), self._policy.weight_version
-        weights = (await self._policy.put())[0][0] if self._takers else None
+        begin, version = time.perf_counter(), self._trainer.weight_version
+        weights = (await self._trainer.put())[0][0] if self._takers else None
         await asyncio.gather(
             *(engine.update_weights(FEED + version, version) for engine in self._engines),
             *(taker.take(weights, version) for taker in self._takers),
@@ -86,17 +86,17 @@ class ThroughFolder:
     """See the module. ``takers`` are served through the object store all the same."""
 
     def __init__(
-        self, policy: RayPolicy, engines: Sequence[Updatable], folder: Path, takers: Sequence[Taker] = ()
+        self, trainer: RayTrainer, engines: Sequence[Updatable], folder: Path, takers: Sequence[Taker] = ()
     ) -> None:
-        self._policy = policy
+        self._trainer = trainer
         self._engines = engines
         self._folder = folder
         self._takers = takers
 
     async def publish(self) -> Published:
-        begin, version = time.perf_counter(), self._policy.weight_version
-        size = await self._policy.export(self._folder)
-        weights = (await self._policy.put())[0][0] if self._takers else None
+        begin, version = time.perf_counter(), self._trainer.weight_version
+        size = await self._trainer.export(self._folder)
+        weights = (await self._trainer.put())[0][0] if self._takers else None
         taking = [engine.update_weights(str(self._folder), version) for engine in self._engines]
         await asyncio.gather(*taking, *(taker.take(weights, version) for taker in self._takers))
         return Published(version=version, bytes=size, seconds=time.perf_counter() - begin)

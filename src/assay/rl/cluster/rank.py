@@ -1,7 +1,7 @@
 """One rank of the trainer, in an actor's process.
 
 Owns the process group, and what a trainer is asked across processes. Does not own training (``training``), nor what the
-ranks are asked together (``policy``). Answers hold errors instead of raising them: Ray wraps what is raised.
+ranks are asked together (``trainer``). Answers hold errors instead of raising them: Ray wraps what is raised.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from assay.training.batch import PerToken, StepMetrics, TrainBatch, TrainSequenc
 from assay.training.config import TrainerConfig
 
 from ..algorithm import AlgorithmConfig
-from ..local.policy import kl_estimates
+from ..local.trainer import kl_estimates
 from .crew import Told, answered
 from .sending import Sends
 from .stages import Course, Whereabouts, tail

@@ -13,10 +13,10 @@ from ..local.sync import engine_dtype, splits, stored_otherwise
 from ..weight_sync import Asked, SyncFacts, Way, pick_way
 from .engines import Recipe
 from .feeding import Feeds
-from .policy import RayPolicy
 from .publish import sleeps_without_files
 from .seats import Seat
 from .sending import SendOrders
+from .trainer import RayTrainer
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -52,7 +52,7 @@ def named(gpus: Sequence[int]) -> tuple[str, ...]:
 
 
 async def equipped(
-    policy: RayPolicy,
+    trainer: RayTrainer,
     way: Way,
     shapes: Shapes,
     seats: Mapping[str, Sequence[Seat]],
@@ -69,7 +69,7 @@ async def equipped(
         return None
     ranks, engines = (seats[role] for role in roles)
     feeds = Feeds(
-        policy,
+        trainer,
         way,
         shapes,
         [fillers(ranks, engine) if way == "tensor" else (0,) for engine in engines],

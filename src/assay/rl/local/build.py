@@ -20,9 +20,9 @@ from ..ports import Publisher
 from ..provided import Provided
 from ..residency import Resident
 from .engines import JudgeOnDuty, judge_service, rollout_engine
-from .policy import LocalPolicy
 from .publish import InProcess, ThroughDisk, ThroughFeed
 from .sync import local_way, sent_weights
+from .trainer import LocalTrainer
 
 if TYPE_CHECKING:
     from assay.training.trainer import Trainer
@@ -43,25 +43,25 @@ async def in_this_process(config: TrainConfig, plan: Plan | None) -> AsyncGenera
         InputError, StartError: something cannot be; nothing was trained.
     """
     async with AsyncExitStack() as stack:
-        trainer = await asyncio.to_thread(_trainer, config)
-        policy = LocalPolicy(trainer, config.settings(AlgorithmConfig).objective(config.rollout_max_response_len))
-        stack.push_async_callback(policy.close)
-        way = await asyncio.to_thread(local_way, config, plan, trainer)
-        feed = await sent_weights(config, policy, way, stack)
+        own = await asyncio.to_thread(_trainer, config)
+        trainer = LocalTrainer(own, config.settings(AlgorithmConfig).objective(config.rollout_max_response_len))
+        stack.push_async_callback(trainer.close)
+        way = await asyncio.to_thread(local_way, config, plan, own)
+        feed = await sent_weights(config, trainer, way, stack)
         scorers, judges = await _judges(config, stack)
         engine = rollout_engine(config, plan, feed)
         stack.push_async_callback(engine.close)
-        residents: dict[str, Resident] = {"actor": policy}
+        residents: dict[str, Resident] = {"actor": trainer}
         if isinstance(engine, Offloadable):
             residents["rollout"] = engine
         residents |= judges
         yield Provided(
-            policy=policy,
-            extra=trainer.extra,
+            trainer=trainer,
+            extra=own.extra,
             engine=engine,
             start_rollout=engine.start,
             judges=scorers,
-            publisher=_publisher(policy, engine, feed, config),
+            publisher=_publisher(trainer, engine, feed, config),
             phases=_in_process(judges, deferred=config.deferred) if plan is None else plan.phases,
             residents=residents,
             awake=tuple(residents),
@@ -93,11 +93,11 @@ def _in_process(judges: Mapping[str, JudgeOnDuty], *, deferred: bool) -> tuple[P
     return tuple(replace(phase, awake=(*phase.awake, *judges)) for phase in phases)
 
 
-def _publisher(policy: LocalPolicy, engine: Engine, feed: TrainerFeed | None, config: TrainConfig) -> Publisher:
+def _publisher(trainer: LocalTrainer, engine: Engine, feed: TrainerFeed | None, config: TrainConfig) -> Publisher:
     if feed is not None and isinstance(engine, Updatable):
-        return ThroughFeed(policy, [engine], feed)
+        return ThroughFeed(trainer, [engine], feed)
     if isinstance(engine, TensorUpdatable) and config.weight_sync != "disk":
-        return InProcess(policy, [engine])
+        return InProcess(trainer, [engine])
     if isinstance(engine, Updatable):
-        return ThroughDisk(policy, [engine], config.run_dir / "published")
+        return ThroughDisk(trainer, [engine], config.run_dir / "published")
     raise InputError(f"the rollout engine {engine.info.model!r} cannot take new weights, so it cannot be trained with")

@@ -12,37 +12,37 @@ from assay.engines.feed import FEED
 
 from ..feeding import TrainerFeed
 from ..ports import Published
-from .policy import LocalPolicy
+from .trainer import LocalTrainer
 
 
 class InProcess:
     """Copies tensors into engines of this process."""
 
-    def __init__(self, policy: LocalPolicy, engines: Sequence[TensorUpdatable]) -> None:
-        self._policy = policy
+    def __init__(self, trainer: LocalTrainer, engines: Sequence[TensorUpdatable]) -> None:
+        self._trainer = trainer
         self._engines = engines
 
     async def publish(self) -> Published:
-        begin, version = time.perf_counter(), self._policy.weight_version
+        begin, version = time.perf_counter(), self._trainer.weight_version
         # A copy: the trainer may go on while engines read. Engines take them in their own threads.
-        tensors = await self._policy.work(self._copies)
+        tensors = await self._trainer.work(self._copies)
         taken = await asyncio.gather(*(engine.update_tensors(tensors, version) for engine in self._engines))
         return Published(version=version, bytes=sum(taken), seconds=time.perf_counter() - begin)
 
     def _copies(self) -> list[tuple[str, object]]:
-        return [(name, tensor.detach().clone()) for name, tensor in self._policy.trainer.named_tensors()]
+        return [(name, tensor.detach().clone()) for name, tensor in self._trainer.inner.named_tensors()]
 
 
 class ThroughFeed:
     """Has engines take the weights from the trainer as they are sent, each in its turn; ``feed`` is theirs too."""
 
-    def __init__(self, policy: LocalPolicy, engines: Sequence[Updatable], feed: TrainerFeed) -> None:
-        self._policy = policy
+    def __init__(self, trainer: LocalTrainer, engines: Sequence[Updatable], feed: TrainerFeed) -> None:
+        self._trainer = trainer
         self._engines = engines
         self._feed = feed
 
     async def publish(self) -> Published:
-        begin, version = time.perf_counter(), self._policy.weight_version
+        begin, version = time.perf_counter(), self._trainer.weight_version
         await asyncio.gather(*(engine.update_weights(FEED + version, version) for engine in self._engines))
         return Published(version=version, bytes=self._feed.sent, seconds=time.perf_counter() - begin)
 
@@ -50,13 +50,13 @@ class ThroughFeed:
 class ThroughDisk:
     """Exports a folder that engines elsewhere load: one folder, replaced whole at every step."""
 
-    def __init__(self, policy: LocalPolicy, engines: Sequence[Updatable], folder: Path) -> None:
-        self._policy = policy
+    def __init__(self, trainer: LocalTrainer, engines: Sequence[Updatable], folder: Path) -> None:
+        self._trainer = trainer
         self._engines = engines
         self._folder = folder
 
     async def publish(self) -> Published:
-        begin, version = time.perf_counter(), self._policy.weight_version
-        size = await self._policy.export(self._folder)
+        begin, version = time.perf_counter(), self._trainer.weight_version
+        size = await self._trainer.export(self._folder)
         await asyncio.gather(*(engine.update_weights(str(self._folder), version) for engine in self._engines))
         return Published(version=version, bytes=size, seconds=time.perf_counter() - begin)

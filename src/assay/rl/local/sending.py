@@ -10,7 +10,7 @@ from assay.core.errors import StartError
 from assay.engines.feed import Bucket, Group
 from assay.engines.ray.letters import LOOPBACK
 
-from .policy import LocalPolicy
+from .trainer import LocalTrainer
 
 if TYPE_CHECKING:
     from assay.training.dispatch import Dispatch
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class LocalSender:
     """``feeding.Sender``."""
 
-    def __init__(self, policy: LocalPolicy, dispatch: Dispatch) -> None:
-        self._policy = policy
+    def __init__(self, trainer: LocalTrainer, dispatch: Dispatch) -> None:
+        self._trainer = trainer
         self._dispatch = dispatch
 
     @property
@@ -28,32 +28,32 @@ class LocalSender:
         return self._dispatch.shapes
 
     async def begin(self, version: str) -> None:
-        await self._policy.work(partial(self._dispatch.begin, version))
+        await self._trainer.work(partial(self._dispatch.begin, version))
 
     async def next(self, width: int) -> Bucket | None:
-        return await self._policy.work(partial(self._dispatch.next, width))
+        return await self._trainer.work(partial(self._dispatch.next, width))
 
     async def end(self) -> None:
-        await self._policy.work(self._dispatch.end)
+        await self._trainer.work(self._dispatch.end)
 
     async def offer(self, name: str, engines: int) -> Group:
-        group = await self._policy.work(partial(self._dispatch.offer, name, LOOPBACK, engines))
+        group = await self._trainer.work(partial(self._dispatch.offer, name, LOOPBACK, engines))
         if group is None:
             raise StartError("only the first rank of a trainer sends weights")
         return group
 
     async def meet(self, name: str) -> None:
-        await self._policy.work(partial(self._dispatch.meet, name))
+        await self._trainer.work(partial(self._dispatch.meet, name))
 
     async def broadcast(self, name: str) -> None:
-        await self._policy.work(partial(self._dispatch.broadcast, name))
+        await self._trainer.work(partial(self._dispatch.broadcast, name))
 
     def stop(self) -> None:
         self._dispatch.stop()
 
     async def leave(self, name: str) -> None:
-        await self._policy.work(partial(self._dispatch.leave, name))
+        await self._trainer.work(partial(self._dispatch.leave, name))
 
     async def close(self) -> None:
         """Give up all groups."""
-        await self._policy.work(self._dispatch.close)
+        await self._trainer.work(self._dispatch.close)

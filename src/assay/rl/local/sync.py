@@ -19,8 +19,8 @@ from ..config import TrainConfig
 from ..feeding import TrainerFeed
 from ..weight_sync import SyncFacts, Way, pick_way
 from .options import policy_folder, rollout_options
-from .policy import LocalPolicy
 from .sending import LocalSender
+from .trainer import LocalTrainer
 
 if TYPE_CHECKING:
     from assay.training.trainer import Trainer
@@ -59,19 +59,21 @@ def local_way(config: TrainConfig, plan: Plan | None, trainer: Trainer | None) -
     return pick_way(config.weight_sync, facts)
 
 
-async def sent_weights(config: TrainConfig, policy: LocalPolicy, way: Way, stack: AsyncExitStack) -> TrainerFeed | None:
+async def sent_weights(
+    config: TrainConfig, trainer: LocalTrainer, way: Way, stack: AsyncExitStack
+) -> TrainerFeed | None:
     """The feed of SGLang engines; None where weights go another way. The stack gives up its groups."""
     if config.rollout_engine != "sglang" or way not in ("tensor", "nccl"):
         return None
     from assay.training.dispatch import Dispatch
 
     dispatch = Dispatch(
-        policy.trainer,
+        trainer.inner,
         dtype=engine_dtype(rollout_options(config)),
         bucket_bytes=config.weight_bucket_mib << 20,
         limit_s=config.weight_sync_timeout_s,
     )
-    sender = LocalSender(policy, dispatch)
+    sender = LocalSender(trainer, dispatch)
     stack.push_async_callback(sender.close)
     log.info("weights go to SGLang by %s, in buckets of %d MiB", way, config.weight_bucket_mib)
     return TrainerFeed(sender, way)

@@ -18,7 +18,7 @@ from assay.core.types import Json
 from assay.engines.base import Tag
 from assay.training.batch import PerToken, StepMetrics, TrainBatch, TrainSequence
 
-from ..local.policy import differences
+from ..local.trainer import differences
 from .crew import Crew
 from .following import Say, followed
 from .rank import State
@@ -70,8 +70,8 @@ class Forward:
         await self.crew.all("take", weights, version, timeout_s=self._limits.move_s)
 
 
-class RayPolicy:
-    """``ports.Policy`` and ``residency.Resident``.
+class RayTrainer:
+    """``ports.Trainer`` and ``residency.Resident``.
 
     Args:
         crew: the ranks of the actor.

@@ -20,43 +20,43 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class LocalPolicy:
-    """``ports.Policy`` and ``residency.Resident``. Owns the trainer that it is given."""
+class LocalTrainer:
+    """``ports.Trainer`` and ``residency.Resident``. Owns the trainer that it is given."""
 
     def __init__(self, trainer: Trainer, objective: Objective) -> None:
-        self.trainer = trainer
+        self.inner = trainer
         self._objective = objective
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="assay-trainer")
 
     @property
     def weight_version(self) -> str:
-        return self.trainer.weight_version
+        return self.inner.weight_version
 
     async def step(self, batch: TrainBatch) -> StepMetrics:
-        return await self.work(partial(self.trainer.step, batch, self._objective))
+        return await self.work(partial(self.inner.step, batch, self._objective))
 
     async def kl(self, sequences: Sequence[TrainSequence]) -> list[PerToken]:
-        return await self.work(partial(kl_estimates, self.trainer, sequences))
+        return await self.work(partial(kl_estimates, self.inner, sequences))
 
     async def save(self, extra: Json) -> Path:
-        return await self.work(partial(self.trainer.save, extra=extra))
+        return await self.work(partial(self.inner.save, extra=extra))
 
     async def export(self, folder: Path) -> int:
         def export() -> int:
-            self.trainer.export(folder)
+            self.inner.export(folder)
             return sum(path.stat().st_size for path in folder.glob("*.safetensors"))
 
         return await self.work(export)
 
     async def sleep(self, tags: frozenset[Tag]) -> int:  # noqa: ARG002
         """All of it, whatever the tag: a trainer has no cache that could stay. How much it was is not known here."""
-        await self.work(self.trainer.sleep)
+        await self.work(self.inner.sleep)
         return 0
 
     async def wake(self, tags: frozenset[Tag]) -> int:
         """For training; weights alone can be read where they are, so nothing moves for them."""
         if "kv_cache" in tags:
-            await self.work(self.trainer.wake)
+            await self.work(self.inner.wake)
         return 0
 
     async def close(self) -> None:
@@ -68,7 +68,7 @@ class LocalPolicy:
 
 
 def kl_estimates(trainer: Trainer, sequences: Sequence[TrainSequence]) -> list[PerToken]:
-    """See ``ports.Policy.kl``."""
+    """See ``ports.Trainer.kl``."""
     return differences(sequences, trainer.logprobs(sequences), trainer.logprobs(sequences, which="reference"))
 
 
