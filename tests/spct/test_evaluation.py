@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -138,3 +139,13 @@ def test_models_are_compared_over_the_items_that_both_have() -> None:
 def test_kinds_are_summed_up_by_their_group() -> None:
     found = by_kind(made({"a": 1.0, "b": 0.0, "c": 0.0, "d": 1.0}), {"units": "answers", "equation": "problems"})
     assert {name: (one.value, n) for name, (one, n) in found.items()} == {"answers": (0.5, 2), "problems": (0.5, 2)}
+
+
+def test_an_item_for_which_no_text_came_is_left_out_and_counted() -> None:
+    rows = [*votes("a", [(8, 3)] * 4), *votes("b", [(3, 8), None, (8, 3), (8, 3)])]
+    rows[5] = replace(rows[5], outcome="engine_error", detail="it broke")
+    both = [greedy("a", (8, 3)), greedy("b", (8, 3))]
+    found = measure(both, rows)
+    assert (found.items, found.lost) == (("a",), 1)
+    with pytest.raises(InputError, match="no text came for any of 1 items"):
+        measure([replace(both[0], outcome="timeout", scores=None)], rows[:4])

@@ -77,6 +77,13 @@ class Answers:
             *("--engine-options", json.dumps(wire), "--concurrency", str(self._recipe.concurrency)),
         )
 
+    async def fault(self) -> str | None:
+        """What is wrong with the server; None where it is well, or there is none."""
+        if self._engine is None:
+            return None
+        health = await self._engine.health()
+        return None if health.healthy else health.error or health.state
+
     async def close(self) -> None:
         """End the server."""
         if self._starting is not None:

@@ -139,6 +139,13 @@ class _Call:
         ended = await run_command(words, path, _most_s(command, deadline))
         lines = tuple(dict.fromkeys((*mark.lines, command_line(words))))
         mark = mark.model_copy(update={"seconds": mark.seconds + ended.seconds, "lines": lines})
+        fault = await answers.fault()
+        if fault is not None:
+            write_mark(folder, mark)
+            raise StartError(
+                f"{one.name}: SGLang broke ({fault}). What failed for that reason is recorded as failed: give the same "
+                f"command with --redo {one.placed.stage.name}"
+            )
         if ended.stopped:
             return mark, False
         if ended.code and not (command.skips and ended.code == 1 and _holds(folder / command.makes)):

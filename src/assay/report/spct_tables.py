@@ -68,6 +68,9 @@ def notes(result: SpctResult) -> Iterator[str]:
     missing = [name_of(model) for model in NAMES if all(one.model != model for one in result.models)]
     if missing:
         yield f"Not measured yet: {', '.join(missing)}."
+    lost = [f"{number(one.lost)} of {name_of(one.model)}" for one in result.models if one.lost]
+    if lost:
+        yield f"Items left out, because no text came for one of their judgments: {', '.join(lost)}."
     if not any(name.startswith(META) for one in result.models for name in one.series):
         yield "The meta RM has not weighed the votes yet."
 

@@ -15,13 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import InputError
-from assay.core.types import Outcome, Verdict
+from assay.core.types import Failure, Outcome, Verdict
 from assay.data import ResultRow
-from assay.data.decisions import to_vote
+from assay.data.decisions import to_outcome, to_vote
 from assay.scoring.replay import Recording, recordings
 from assay.voting.decide import decide
 from assay.voting.plan import VotePlan
 from assay.voting.ties import best_of
+
+from .fates import OF_THE_TEXT
 
 DRAWS = 2000
 GREEDY, VOTING, META = "greedy", "voting@", "meta@"
@@ -55,6 +57,8 @@ class Measured:
     series: Mapping[str, tuple[Worth, ...]]
     tokens: float
     """Mean length of a vote's text."""
+    lost: int = 0
+    """Items that are left out, because for one of their judgments no text came (a timeout, an engine that broke)."""
 
     def values(self, series: str) -> Floats:
         return np.array([worth.value for worth in self.series[series]], dtype=np.float64)
@@ -74,9 +78,15 @@ def measure(greedy: Iterable[ResultRow], votes: Iterable[ResultRow], k_meta: int
         InputError: no votes, or items without gold or of one candidate.
     """
     plain = {row.item_id: row for row in greedy}
-    recorded = [one for one in recordings(votes) if one.item.id in plain]
-    if not recorded:
+    both = [one for one in recordings(votes) if one.item.id in plain]
+    if not both:
         raise InputError("the two passes have no item in common")
+    recorded = [one for one in both if not any(map(_without_text, (plain[one.item.id], *one.rows)))]
+    if not recorded:
+        raise InputError(
+            f"no text came for any of {len(both)} items ({plain[both[0].item.id].detail:.200}): mend the engine, and "
+            "make the stage anew (--redo)"
+        )
     series: dict[str, list[Worth]] = {GREEDY: []}
     for one in recorded:
         series[GREEDY].append(_single(plain[one.item.id], _gold(one)))
@@ -88,6 +98,7 @@ def measure(greedy: Iterable[ResultRow], votes: Iterable[ResultRow], k_meta: int
         kinds=tuple(str(one.item.metadata.get("kind", "-")) for one in recorded),
         series={name: tuple(worths) for name, worths in series.items() if len(worths) == len(recorded)},
         tokens=float(np.mean(texts)),
+        lost=len(both) - len(recorded),
     )
 
 
@@ -143,6 +154,12 @@ def by_kind(measured: Measured, groups: Mapping[str, str], series: str = GREEDY)
     for kind, value in zip(measured.kinds, measured.values(series), strict=True):
         found.setdefault(groups.get(kind, kind), []).append(float(value))
     return {name: (interval(np.array(values)), len(values)) for name, values in sorted(found.items())}
+
+
+def _without_text(row: ResultRow) -> bool:
+    """Whether nothing is known: that is no wrong verdict."""
+    outcome = to_outcome(row)
+    return isinstance(outcome, Failure) and outcome.kind not in OF_THE_TEXT
 
 
 def _voted(one: Recording, k_meta: int | None) -> Iterable[tuple[str, Worth]]:

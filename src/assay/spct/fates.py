@@ -12,8 +12,8 @@ from assay.core.types import FailureKind
 from assay.data import ResultRow
 from assay.voting.correct import reward
 
-_READ = frozenset({FailureKind.PARSE_ERROR, FailureKind.TRUNCATED, FailureKind.REFUSED, FailureKind.LOW_MASS})
-"""Failures of the text itself."""
+OF_THE_TEXT = frozenset({FailureKind.PARSE_ERROR, FailureKind.TRUNCATED, FailureKind.REFUSED, FailureKind.LOW_MASS})
+"""Failures of the text itself; with any other there is no text to be right or wrong."""
 
 
 class Fate(StrEnum):
@@ -41,7 +41,7 @@ class Standing(StrEnum):
 
 def fate(row: ResultRow, gold: Sequence[float]) -> Fate:
     """What became of a recorded sample, whatever gold was recorded with it."""
-    if not row.completions or (not row.ok and row.outcome not in _READ):
+    if not row.completions or (not row.ok and row.outcome not in OF_THE_TEXT):
         return Fate.FAILED
     if not row.ok:
         return Fate.UNREADABLE

@@ -68,6 +68,8 @@ class ModelFigures(Config):
     items: int
     tokens: float
     """Mean length of a vote."""
+    lost: int = 0
+    """Items that are left out, because no text came for one of their judgments."""
     series: dict[str, SeriesFigures]
     gains: tuple[GainFigures, ...]
     sources: dict[str, GroupFigures]
@@ -174,6 +176,7 @@ def _figures(model: str, judge: str, measured: Measured) -> ModelFigures:
         model=model,
         items=len(measured.items),
         tokens=measured.tokens,
+        lost=measured.lost,
         series=series,
         gains=tuple(_gains(known, measured)),
         sources={
