@@ -52,6 +52,7 @@ SKIPPED: Mapping[str, tuple[tuple[str, str], ...]] = {
         ("sglang_gpu/run.py load --model JUDGE --out OUT", "the service beside SGLang itself; nine minutes"),
         ("-m benchmarks.train_gpu.run --judge JUDGE --out OUT --layouts beside,co-resident,defer-swap", "one card"),
         ("-m benchmarks.train_gpu.run --judge JUDGE --out OUT --layouts beside,fully-async,split", "two cards"),
+        ("-m benchmarks.eight_gpus.run --out OUT --cards 8", "the seeds' layouts on eight cards, or on four"),
     ),
 }
 """Why; then the arguments of each command, and what it shows."""

@@ -52,14 +52,15 @@ def main() -> None:
         if "cluster" in settings:
             work = workload(PROMPTS, SAMPLES, 8, 110)
             predict(settings, policy, Path(options.judge), work, options.out / f"{layout}.plan.json", done)
-        if _run(layout, settings, options.out, options.limit_s):
+        if run_layout(layout, settings, options.out, options.limit_s):
             done.append(run)
     text = markdown(options.out, options.layouts.split(","))
     (options.out / "table.md").write_text(text)
     print(text)
 
 
-def _run(layout: str, settings: dict[str, Any], out: Path, limit_s: float) -> bool:
+def run_layout(layout: str, settings: dict[str, Any], out: Path, limit_s: float) -> bool:
+    """Run a layout in a process of its own; whether it made steps. Its log is shown where it fails."""
     recipe = out / f"{layout}.json"
     recipe.write_text(json.dumps(settings, indent=1))
     begin = time.monotonic()

@@ -24,7 +24,7 @@ ROWS = (
 MEMORY = (("freed by the rollout, GB", "memory/sleep/rollout"), ("freed by the judge, GB", "memory/sleep/__default__"))
 
 
-def markdown(out: Path, layouts: list[str]) -> str:
+def markdown(out: Path, layouts: list[str], *, samples: int = PROMPTS * SAMPLES) -> str:
     """The table of the layouts that made steps."""
     ran = {name: steps(out / name) for name in layouts if (out / name / "metrics.jsonl").exists()}
     ran = {name: lines for name, lines in ran.items() if len(lines) > 1}
@@ -36,7 +36,7 @@ def markdown(out: Path, layouts: list[str]) -> str:
 
     row("steps", [str(len(found)) for found in ran.values()])
     row("reward, first 3 → last 3", [_rise(found) for found in ran.values()])
-    row("tokens/s of the rollout", [_tokens(found) for found in ran.values()])
+    row("tokens/s of the rollout", [_tokens(found, samples) for found in ran.values()])
     row("step (saving apart), s", [f"{_step(found):.2f}" for found in ran.values()])
     row("predicted before the run, s", [_said(out, name) for name in ran])
     row("error of the prediction", [_error(out, name, found) for name, found in ran.items()])
@@ -61,8 +61,8 @@ def _step(lines: list[dict[str, float]]) -> float:
     return statistics.median(line["time/step"] for line in lines[1:])
 
 
-def _tokens(lines: list[dict[str, float]]) -> str:
-    rates = [PROMPTS * SAMPLES * line["rollout/response_length"] / line["time/generate"] for line in lines[1:]]
+def _tokens(lines: list[dict[str, float]], samples: int) -> str:
+    rates = [samples * line["rollout/response_length"] / line["time/generate"] for line in lines[1:]]
     return f"{statistics.median(rates):.0f}"
 
 
