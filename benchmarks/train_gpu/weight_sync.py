@@ -41,10 +41,10 @@ from assay.engines.pool.engine import PoolEngine
 from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.engine import SGLangEngine
 from assay.rl.algorithm import AlgorithmConfig
-from assay.rl.feeding import TrainerFeed
-from assay.rl.local.publish import ThroughDisk, ThroughFeed
-from assay.rl.local.sending import LocalSender
+from assay.rl.local.sender import LocalSender
 from assay.rl.local.trainer import LocalTrainer
+from assay.rl.weights.feed import TrainerFeed
+from assay.rl.weights.publish import ThroughFeed, ThroughFolder
 from assay.training.batch import TrainSequence
 from assay.training.config import TrainerConfig
 from assay.training.dispatch import Dispatch
@@ -235,7 +235,7 @@ def disturb(trainer: Trainer, amount: float = 0.2) -> str:
 def publisher(one: Side, route: str, options: argparse.Namespace) -> Any:
     engine = one.engines[1 if route == "nccl" else 0]
     if route == "disk":
-        return ThroughDisk(one.policy, [engine], options.out / f"published-{one.name}")
+        return ThroughFolder(one.policy, [engine], options.out / f"published-{one.name}")
     return ThroughFeed(one.policy, [engine], one.feeds[route])
 
 

@@ -18,7 +18,7 @@ from assay.wire.genrm import RULES_KEY
 from .config import TrainConfig
 from .given import Given
 from .local.checks import check_engines, check_models
-from .local.sync import local_way
+from .local.publish import local_way
 from .monitor.build import build_monitors
 from .monitor.config import MonitorConfig
 from .rewards.base import ChecksPrompts, RewardFunction

@@ -24,7 +24,7 @@ from .rank import RankHost, RankOrders
 from .relay import Errand, Relay
 from .seats import Seat
 from .stages import own_log, tail
-from .tensors import Packed, unpacked
+from .store import Packed, unpacked
 
 BESIDE = "beside"
 """Calls of this group do not wait for the one that a rank is in."""
@@ -83,7 +83,7 @@ class SeatHost(EngineHost):
         super().__init__(options, place, log_level, build_engine if self._relay is None else self._fed)
 
     async def take(self, packed: Packed, version: str) -> Told:
-        """Weights, as ``tensors`` packs them; the bytes taken."""
+        """Weights, as ``store`` packs them; the bytes taken."""
         try:
             return Told(value=await self._desk.change(lambda engine: _given(engine, packed, version)))
         except AssayError as error:

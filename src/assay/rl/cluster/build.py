@@ -25,15 +25,15 @@ from assay.wire.genrm import InstanceSpec
 from ..algorithm import AlgorithmConfig
 from ..ports import Publisher
 from ..residency import EVERYTHING, Resident
-from ..weight_sync import Asked, Way
+from ..weights.way import Asked, Way
 from .actors import start_rank
 from .crew import Crew
-from .engines import Recipe, Shelf, Site, judge_engine, located, rollout_pool
+from .engines import Recipe, Site, judge_engine, located, rollout_pool
 from .group import reserved
-from .publish import ThroughFeeds, ThroughFolder, ThroughStore
+from .publish import Shapes, cluster_publisher, cluster_way, equipped, orders_for
 from .rank import RankOrders, State
-from .sending import SendOrders
-from .sync import Shapes, equipped, orders_for, pick
+from .rank_sends import SendOrders
+from .store import Shelf
 from .trainer import Forward, Limits, RayTrainer
 
 log = logging.getLogger(__name__)
@@ -158,7 +158,9 @@ async def cluster_parts(
             state=state,
             rollout=rollout,
             judges=judges,
-            publisher=_publisher(settings, way, trainer, rollout, site),
+            publisher=cluster_publisher(
+                way, trainer, rollout, feeds=site.feeds, shelf=shelf, folder=settings.published.absolute()
+            ),
         )
         stack.push_async_callback(parts.close_engines)
         yield parts
@@ -214,22 +216,13 @@ def _trainer(settings: ClusterSettings, site: Site) -> RayTrainer:
 
 def _way(settings: ClusterSettings, plan: Plan, *, cards: bool, shapes: Shapes | None = None) -> Way:
     claims = plan.claims
-    return pick(
+    return cluster_way(
         settings.weight_sync, plan, claims[ACTOR], claims[ROLLOUT], settings.rollout, cards=cards, shapes=shapes
     )
 
 
 def _on_cards(state: State) -> bool:
     return state.cards
-
-
-def _publisher(settings: ClusterSettings, way: Way, trainer: RayTrainer, rollout: PoolEngine, site: Site) -> Publisher:
-    takers = [] if trainer.forward is None else [trainer.forward]
-    if site.feeds is not None:
-        return ThroughFeeds(trainer, [rollout], site.feeds, takers)
-    if way == "store":
-        return ThroughStore(trainer, [rollout], site.shelf, takers)
-    return ThroughFolder(trainer, [rollout], settings.published.absolute(), takers)
 
 
 def _absolute(config: TrainerConfig) -> TrainerConfig:

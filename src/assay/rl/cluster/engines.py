@@ -30,17 +30,15 @@ from assay.placement.plans import Claim
 from assay.wire.genrm import InstanceSpec
 
 from .actors import SeatBerth
-from .feeding import Feeds
 from .following import Progress, Say
 from .relay import serve
 from .seats import Seat
+from .sender import Feeds
+from .store import STORE, Shelf
 
 log = logging.getLogger(__name__)
 
 _POLL_S, _ANSWER_S = 2.0, 5.0
-
-STORE = "ray-object-store:"
-"""What a source of weights begins with that are in Ray's object store; the version follows."""
 
 Kind = Literal["embedded", "sglang", "fake"]
 
@@ -52,13 +50,6 @@ class Recipe:
     kind: Kind = "embedded"
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     pool: PoolConfig = field(default_factory=PoolConfig)
-
-
-@dataclass(slots=True)
-class Shelf:
-    """The weights in Ray's object store that were published last, also for engines that are built later."""
-
-    reference: Any = None
 
 
 class SeatEngine(RayEngine):

@@ -20,7 +20,7 @@ from ..provided import Provided
 from ..residency import EVERYTHING, Resident
 from .build import ROLLOUT, ClusterParts, ClusterSettings, cluster_parts
 from .engines import Recipe
-from .sending import SendOrders
+from .rank_sends import SendOrders
 from .trainer import Limits
 
 PUBLISHED = "published"

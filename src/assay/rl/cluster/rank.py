@@ -26,9 +26,9 @@ from assay.training.config import TrainerConfig
 from ..algorithm import AlgorithmConfig
 from ..local.trainer import kl_estimates
 from .crew import Told, answered
-from .sending import Sends
+from .rank_sends import Sends
 from .stages import Course, Whereabouts, tail
-from .tensors import Packed, pack, unpacked
+from .store import Packed, pack, unpacked
 
 if TYPE_CHECKING:
     from assay.training.objective import PolicyObjective

@@ -2,7 +2,7 @@
 
 The engine asks its feed for weights when it is ready for them, in its actor. The trainer's ranks are called from the
 process of the run. So that process asks the actor, all the time, for what its engine wants (``Errand``), has the ranks
-send it, and passes on what the engine is to be told. Owns these two halves. Does not own what is sent (``feeding``).
+send it, and passes on what the engine is to be told. Owns these two halves. Does not own what is sent (``rl.weights``).
 """
 
 from __future__ import annotations

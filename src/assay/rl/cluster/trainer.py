@@ -22,7 +22,7 @@ from ..local.trainer import differences
 from .crew import Crew
 from .following import Say, followed
 from .rank import State
-from .sending import Sent
+from .rank_sends import Sent
 
 log = logging.getLogger(__name__)
 
@@ -162,7 +162,7 @@ class RayTrainer:
         return (await self.crew.all("outline", timeout_s=self._limits.move_s))[0]
 
     async def handing(self, method: str, arguments: Sequence[Sequence[Any]]) -> list[Sent]:
-        """A call of ``sending.Sends`` on each rank, with arguments of its own."""
+        """A call of ``rank_sends.Sends`` on each rank, with arguments of its own."""
         return await self.crew.each(method, arguments, timeout_s=self._limits.move_s)
 
     async def export(self, folder: Path) -> int:

@@ -8,20 +8,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.core.errors import InputError
-from assay.engines.base import Engine, Offloadable, TensorUpdatable, Updatable
+from assay.engines.base import Offloadable
 from assay.placement.plans import Phase, PhaseKind, Plan
 from assay.scoring.scorer import Scorer
 
 from ..algorithm import AlgorithmConfig
 from ..config import TrainConfig
-from ..feeding import TrainerFeed
-from ..ports import Publisher
 from ..provided import Provided
 from ..residency import Resident
 from .engines import JudgeOnDuty, judge_service, rollout_engine
-from .publish import InProcess, ThroughDisk, ThroughFeed
-from .sync import local_way, sent_weights
+from .publish import local_publisher, local_way, sent_weights
 from .trainer import LocalTrainer
 
 if TYPE_CHECKING:
@@ -61,7 +57,7 @@ async def in_this_process(config: TrainConfig, plan: Plan | None) -> AsyncGenera
             engine=engine,
             start_rollout=engine.start,
             judges=scorers,
-            publisher=_publisher(trainer, engine, feed, config),
+            publisher=local_publisher(trainer, engine, feed, config),
             phases=_in_process(judges, deferred=config.deferred) if plan is None else plan.phases,
             residents=residents,
             awake=tuple(residents),
@@ -91,13 +87,3 @@ def _in_process(judges: Mapping[str, JudgeOnDuty], *, deferred: bool) -> tuple[P
         judge = replace(generate, kind=PhaseKind.JUDGE, about="judges score the whole batch")
         phases = (replace(generate, about="rollout of the whole batch, without rewards"), judge, *rest)
     return tuple(replace(phase, awake=(*phase.awake, *judges)) for phase in phases)
-
-
-def _publisher(trainer: LocalTrainer, engine: Engine, feed: TrainerFeed | None, config: TrainConfig) -> Publisher:
-    if feed is not None and isinstance(engine, Updatable):
-        return ThroughFeed(trainer, [engine], feed)
-    if isinstance(engine, TensorUpdatable) and config.weight_sync != "disk":
-        return InProcess(trainer, [engine])
-    if isinstance(engine, Updatable):
-        return ThroughDisk(trainer, [engine], config.run_dir / "published")
-    raise InputError(f"the rollout engine {engine.info.model!r} cannot take new weights, so it cannot be trained with")

@@ -28,7 +28,7 @@ from assay.service.settings import ServiceSettings
 from assay.wire.genrm import RULES_KEY, GenRMConfig, InstanceSpec
 
 from ..config import EngineConfig, TrainConfig
-from ..feeding import TrainerFeed
+from ..weights.feed import TrainerFeed
 from .options import embedded_options, judge_options, judges_said, policy_folder, rollout_options, rollout_share
 
 URL = "ASSAY_GENRM_URL"

@@ -1,12 +1,4 @@
-"""How weights get from the trainer to the rollout engines: the decision, from facts. Pure.
-
-| way | what travels | which engines |
-|---|---|---|
-| tensor | within a process: copies; to SGLang: a handle on the card that both share | embedded; SGLang |
-| nccl | a broadcast of the first rank to the cards of the engine | SGLang |
-| store | one copy in the main memory of each node, by Ray | embedded, with ``--ray`` |
-| disk | one folder, replaced whole at every step; on several nodes on shared storage | any |
-"""
+"""Which way weights go from the trainer to the rollout engines: the decision, from facts. Pure; see the package."""
 
 from __future__ import annotations
 
@@ -21,7 +13,7 @@ Asked = Literal["auto", "tensor", "nccl", "store", "disk"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SyncFacts:
+class WayFacts:
     """What the ways depend on.
 
     ``in_process``: the engine lives in the trainer's process and takes tensors. ``ranks``: the card of each of the
@@ -41,7 +33,7 @@ class SyncFacts:
     stored_otherwise: str | None = None
 
 
-def pick_way(asked: Asked, facts: SyncFacts) -> Way:
+def pick_way(asked: Asked, facts: WayFacts) -> Way:
     """The way that was asked for, or the best one that there is.
 
     Raises:
@@ -57,7 +49,7 @@ def pick_way(asked: Asked, facts: SyncFacts) -> Way:
     return asked
 
 
-def why_not(way: Way, facts: SyncFacts) -> str | None:
+def why_not(way: Way, facts: WayFacts) -> str | None:
     """What stands in the way; None: nothing does."""
     match way:
         case "disk":
@@ -70,7 +62,7 @@ def why_not(way: Way, facts: SyncFacts) -> str | None:
             return _not_sent(facts) or _not_nccl(facts)
 
 
-def _not_store(facts: SyncFacts) -> str | None:
+def _not_store(facts: WayFacts) -> str | None:
     if not facts.ray:
         return "there is no object store without --ray"
     if facts.engine == "sglang":
@@ -80,7 +72,7 @@ def _not_store(facts: SyncFacts) -> str | None:
     return None
 
 
-def _not_sent(facts: SyncFacts) -> str | None:
+def _not_sent(facts: WayFacts) -> str | None:
     """Why an SGLang server cannot take buckets from the trainer."""
     if facts.engine != "sglang":
         return None
@@ -91,7 +83,7 @@ def _not_sent(facts: SyncFacts) -> str | None:
     return facts.stored_otherwise
 
 
-def _not_tensor(facts: SyncFacts) -> str | None:
+def _not_tensor(facts: WayFacts) -> str | None:
     if facts.engine != "sglang":
         return None if facts.in_process else f"this {facts.engine} engine is not in the trainer's process"
     held = frozenset[str]().union(*facts.ranks)
@@ -105,7 +97,7 @@ def _not_tensor(facts: SyncFacts) -> str | None:
     return None
 
 
-def _not_nccl(facts: SyncFacts) -> str | None:
+def _not_nccl(facts: WayFacts) -> str | None:
     if facts.engine != "sglang":
         return f"{facts.engine} engines join no process group"
     for cards in facts.engines:

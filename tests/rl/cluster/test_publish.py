@@ -27,10 +27,10 @@ from assay.rl.cluster import build
 from assay.rl.cluster.build import ClusterParts, ClusterSettings, cluster_parts
 from assay.rl.cluster.engines import Recipe
 from assay.rl.cluster.rank import State
-from assay.rl.cluster.sending import SendOrders
+from assay.rl.cluster.rank_sends import SendOrders
 from assay.rl.cluster.trainer import Limits
 from assay.rl.residency import EVERYTHING
-from assay.rl.weight_sync import Asked
+from assay.rl.weights.way import Asked
 from assay.training.batch import TrainBatch, TrainSequence
 
 from .stage import ALGORITHM, ENGINE, Models, flags, plan_of, save_models, trainer

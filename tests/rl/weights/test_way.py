@@ -7,24 +7,24 @@ from typing import Any
 import pytest
 
 from assay.core.errors import InputError
-from assay.rl.weight_sync import SyncFacts, pick_way
+from assay.rl.weights.way import WayFacts, pick_way
 
 CARD0, CARD1 = frozenset({"0", "GPU-a"}), frozenset({"1", "GPU-b"})
 
 
-def sglang(**facts: Any) -> SyncFacts:
+def sglang(**facts: Any) -> WayFacts:
     given: dict[str, Any] = {"ray": False, "ranks": (CARD0,), "engines": (("0",),), **facts}
-    return SyncFacts(engine="sglang", **given)
+    return WayFacts(engine="sglang", **given)
 
 
 @pytest.mark.parametrize(
     ("facts", "way"),
     [
-        (SyncFacts(engine="embedded", ray=False, in_process=True), "tensor"),
-        (SyncFacts(engine="embedded", ray=False), "disk"),
-        (SyncFacts(engine="fake", ray=False), "disk"),
-        (SyncFacts(engine="embedded", ray=True), "store"),
-        (SyncFacts(engine="embedded", ray=True, rereads=True), "disk"),
+        (WayFacts(engine="embedded", ray=False, in_process=True), "tensor"),
+        (WayFacts(engine="embedded", ray=False), "disk"),
+        (WayFacts(engine="fake", ray=False), "disk"),
+        (WayFacts(engine="embedded", ray=True), "store"),
+        (WayFacts(engine="embedded", ray=True, rereads=True), "disk"),
         (sglang(), "tensor"),
         (sglang(engines=(("GPU-a",),)), "tensor"),
         (sglang(engines=(("0", "1"),)), "tensor"),
@@ -44,7 +44,7 @@ def sglang(**facts: Any) -> SyncFacts:
         (sglang(stored_otherwise="experts are stored one by one"), "disk"),
     ],
 )
-def test_auto_takes_what_fits(facts: SyncFacts, way: str) -> None:
+def test_auto_takes_what_fits(facts: WayFacts, way: str) -> None:
     assert pick_way("auto", facts) == way
     assert pick_way("disk", facts) == "disk"
 
@@ -62,13 +62,13 @@ def test_auto_takes_what_fits(facts: SyncFacts, way: str) -> None:
         ("nccl", sglang(ray=True, engines=(("3",), ("0", "1"))), "a card of the engine that has 0, 1"),
         ("nccl", sglang(ranks=()), "the trainer runs on the CPU"),
         ("nccl", sglang(engines=(("1",),), parallel=("dp_size=2",)), "only without dp_size=2"),
-        ("nccl", SyncFacts(engine="embedded", ray=True), "embedded engines join no process group"),
-        ("tensor", SyncFacts(engine="fake", ray=False), "this fake engine is not in the trainer's process"),
+        ("nccl", WayFacts(engine="embedded", ray=True), "embedded engines join no process group"),
+        ("tensor", WayFacts(engine="fake", ray=False), "this fake engine is not in the trainer's process"),
         ("store", sglang(ray=True), "SGLang servers do not read Ray's object store"),
-        ("store", SyncFacts(engine="embedded", ray=False), "without --ray"),
-        ("store", SyncFacts(engine="embedded", ray=True, rereads=True), "need a folder to wake up from"),
+        ("store", WayFacts(engine="embedded", ray=False), "without --ray"),
+        ("store", WayFacts(engine="embedded", ray=True, rereads=True), "need a folder to wake up from"),
     ],
 )
-def test_a_way_that_cannot_be_is_refused_with_the_reason_and_what_can(asked: Any, facts: SyncFacts, why: str) -> None:
+def test_a_way_that_cannot_be_is_refused_with_the_reason_and_what_can(asked: Any, facts: WayFacts, why: str) -> None:
     with pytest.raises(InputError, match=f"--weight-sync {asked}: .*{why}"):
         pick_way(asked, facts)

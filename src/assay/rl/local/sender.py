@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class LocalSender:
-    """``feeding.Sender``."""
+    """``feed.Sender``."""
 
     def __init__(self, trainer: LocalTrainer, dispatch: Dispatch) -> None:
         self._trainer = trainer

@@ -19,9 +19,9 @@ from assay.engines.feed import Bucket, WeightFeed
 from assay.engines.sglang.receiving import HttpReceiver
 from assay.engines.sglang.server import Server
 from assay.rl.algorithm import AlgorithmConfig
-from assay.rl.feeding import FedWay, TrainerFeed
-from assay.rl.local.sending import LocalSender
+from assay.rl.local.sender import LocalSender
 from assay.rl.local.trainer import LocalTrainer
+from assay.rl.weights.feed import FedWay, TrainerFeed
 from assay.training.broadcasting import SendingGroup
 from assay.training.config import TrainerConfig
 from assay.training.dispatch import Dispatch

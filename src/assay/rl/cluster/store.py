@@ -1,9 +1,10 @@
-"""Weights as Ray's object store holds them: plain bytes, so that all engines of a node read one copy of them."""
+"""Weights in Ray's object store: as plain bytes, so that all engines of a node read one copy of them."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
@@ -11,6 +12,16 @@ if TYPE_CHECKING:
 
 Packed: TypeAlias = "dict[str, tuple[str, tuple[int, ...], Any]]"
 """Type, shape and bytes (a numpy array of uint8) by name. numpy has no bfloat16, and Ray shares numpy's memory only."""
+
+STORE = "ray-object-store:"
+"""What a source of weights begins with that are in Ray's object store; the version follows."""
+
+
+@dataclass(slots=True)
+class Shelf:
+    """The weights in Ray's object store that were published last, also for engines that are built later."""
+
+    reference: Any = None
 
 
 def pack(tensor: Tensor) -> tuple[str, tuple[int, ...], Any]:

@@ -10,7 +10,7 @@ import torch
 from assay.placement.plans import Mode
 from assay.rl.cluster.engines import located
 from assay.rl.cluster.publish import sleeps_without_files
-from assay.rl.cluster.tensors import pack, unpacked
+from assay.rl.cluster.store import pack, unpacked
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64, torch.float16])

@@ -5,7 +5,7 @@
 | tensor | the ranks on the engine's cards, each on its own: a handle is read where its memory is |
 | nccl | the first rank, which broadcasts it |
 
-All ranks gather, whoever fills. Owns which ranks do. Does not own the order of the calls (``rl.feeding``).
+All ranks gather, whoever fills. Owns which ranks do. Does not own the order of the calls (``rl.weights.feed``).
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from assay.core.errors import StartError
 from assay.engines.feed import Bucket, Group
 from assay.engines.ray.letters import Lost
 
-from ..feeding import FedWay, TrainerFeed
-from .sending import SendOrders, joined, value_of
+from ..weights.feed import FedWay, TrainerFeed
+from .rank_sends import SendOrders, joined, value_of
 from .trainer import RayTrainer
 
 
 class CrewSender:
-    """``feeding.Sender`` to one engine.
+    """``feed.Sender`` to one engine.
 
     Args:
         fills: the ranks that fill buckets, in the order of the engine's tensor-parallel ranks.
