@@ -22,8 +22,8 @@ from assay.core.types import Request
 from assay.engines.fake.config import FakeConfig
 from assay.engines.fake.engine import FakeEngine
 from assay.judges import build_judge
+from assay.rl.batch_scoring import DeferredScoring
 from assay.rl.cursor import Cursor
-from assay.rl.local.scoring import DeferredScoring
 from assay.rl.rewards.judge import JudgeReward
 from assay.rl.rollout.answer import Answering
 from assay.rl.rollout.config import RolloutConfig

@@ -26,7 +26,7 @@ from assay.engines.embedded.lora import SETTINGS, WEIGHTS
 from assay.engines.embedded.shipped import DEFAULT_ADAPTER
 from assay.judges import build_judge
 from assay.rl.config import TrainConfig
-from assay.rl.local.engines import rollout_engine
+from assay.rl.local.rollout import rollout_engine
 from assay.scoring.scorer import Scorer
 
 CARD_OF_IT = {

@@ -11,8 +11,8 @@ import pytest
 from pydantic import ValidationError
 
 from assay.core.errors import InputError
+from assay.rl.batch_scoring import DeferredScoring
 from assay.rl.evaluation import EvalConfig, EvalSet, Evaluation, eval_groups, eval_path, eval_sources, load_sets
-from assay.rl.local.scoring import DeferredScoring
 from assay.rl.prompts import DataConfig, Row
 from assay.rl.rollout.config import RolloutConfig
 

@@ -26,7 +26,7 @@ from assay.rl.rollout.config import RolloutConfig
 from assay.rl.rollout.groups import Groups
 from assay.rl.rollout.now import RolloutNow
 from assay.rl.sample import Prompt, Reward, Sample
-from assay.rl.stepped import Stepped
+from assay.rl.step import StepResult
 from assay.rl.tokens import load_tokenizer
 from assay.training.config import TrainerConfig
 from assay.training.folders import checkpoints
@@ -60,10 +60,10 @@ class Sevens:
 
 @dataclass(slots=True)
 class Seen:
-    steps: list[Stepped] = field(default_factory=list[Stepped])
+    steps: list[StepResult] = field(default_factory=list[StepResult])
 
-    async def after(self, stepped: Stepped) -> dict[str, float]:
-        self.steps.append(stepped)
+    async def after(self, result: StepResult) -> dict[str, float]:
+        self.steps.append(result)
         return {}
 
     async def close(self) -> None: ...
@@ -129,7 +129,7 @@ def build(
     return Run(Loop(parts, config, memory), seen, policy, engine)
 
 
-def play(run: Run) -> list[Stepped]:
+def play(run: Run) -> list[StepResult]:
     async def go() -> None:
         await run.engine.start()
         await run.loop.parts.publisher.publish()
@@ -144,8 +144,8 @@ def play(run: Run) -> list[Stepped]:
     return run.seen.steps
 
 
-def exact(stepped: Stepped) -> dict[str, float]:
-    return {name: value for name, value in stepped.metrics.items() if not name.startswith(("time/", "memory/"))}
+def exact(result: StepResult) -> dict[str, float]:
+    return {name: value for name, value in result.metrics.items() if not name.startswith(("time/", "memory/"))}
 
 
 @pytest.fixture(scope="module")

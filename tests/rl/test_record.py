@@ -14,12 +14,12 @@ import pytest
 from assay.core.errors import OutputError
 from assay.rl.record import COLUMNS, RecordConfig, SampleRecord, sample_files
 from assay.rl.sample import Reward
-from assay.rl.stepped import Stepped
+from assay.rl.step import StepResult
 
 from .watching import PARSE_ERROR, group, lost, rewarded, sample, stepped
 
 
-def _record(run: Path, *steps: Stepped, every: int = 1) -> SampleRecord:
+def _record(run: Path, *steps: StepResult, every: int = 1) -> SampleRecord:
     record = SampleRecord(run, RecordConfig(record_interval=every))
     for one in steps:
         assert asyncio.run(record.after(one)) == {}

@@ -159,7 +159,7 @@ async def _run(folder: Path, fuse: Fuse) -> None:
         await tracking.write(BASELINE, await evaluation.baseline())
 
     class Kills:
-        async def after(self, stepped: Any) -> dict[str, float]:
+        async def after(self, result: Any) -> dict[str, float]:
             fuse()
             return {}
 

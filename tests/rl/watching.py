@@ -11,7 +11,7 @@ from assay.engines.base import EngineHealth, EngineInfo
 from assay.rl.advantages.estimators import AdvantageConfig, estimate
 from assay.rl.rewards.failures import settle
 from assay.rl.sample import Group, Prompt, PromptText, Reward, Sample, Status
-from assay.rl.stepped import Stepped
+from assay.rl.step import StepResult
 
 PARSE_ERROR = Failure(kind=FailureKind.PARSE_ERROR, detail="no verdict", text="hm")
 TIMEOUT = Failure(kind=FailureKind.TIMEOUT, detail="600 s")
@@ -64,11 +64,11 @@ def rewarded(*rewards: float | Failure | None, ordinal: int = 0) -> Group:
 
 def stepped(
     step: int, groups: Sequence[Group] = (), metrics: Mapping[str, float] | None = None, filtered: Sequence[Group] = ()
-) -> Stepped:
+) -> StepResult:
     """A step with GRPO's advantages."""
     rewards = [settle(one, "mask") for one in groups]
     lengths = [[sum(s.loss_mask) for s in one.samples] for one in groups]
-    return Stepped(
+    return StepResult(
         step=step,
         groups=tuple(groups),
         advantages=estimate(rewards, lengths, AdvantageConfig()) if groups else (),

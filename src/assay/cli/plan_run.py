@@ -28,7 +28,7 @@ from assay.placement import (
 from assay.report.gantt import write_gantt
 from assay.report.plan import print_plan
 from assay.rl.config import TrainConfig
-from assay.rl.planned import planned_training, planned_workload
+from assay.rl.workload import planned_training, planned_workload
 from assay.tracking.lines import NAME, read_lines
 
 from .declare import checked

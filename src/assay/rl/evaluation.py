@@ -2,7 +2,7 @@
 
 Owns: which sets, when, and how they are answered; seeds are the same every time, so that two evaluations differ by the
 weights alone. Does not own: rewards (any ``RewardFunction``, also a stricter one than training has), which of their
-entries counts (``rewards.picked``), the figures (``passing``).
+entries counts (``rewards.picked``), the figures (``pass_at_k``).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.core.config import Config
 from assay.core.errors import InputError
 from assay.engines.base import Engine
 
-from .passing import figures
+from .pass_at_k import figures
 from .ports import Scoring
 from .prompts import DataConfig, DataFlags, Row, load_prompts
 from .record import group_rows, remove_samples, write_samples
@@ -30,7 +30,7 @@ from .rollout.answer import Answering
 from .rollout.config import RolloutConfig
 from .rollout.groups import Groups
 from .sample import Group, Prompt
-from .stepped import Stepped
+from .step import StepResult
 from .tokens import PolicyTokenizer
 
 
@@ -188,8 +188,8 @@ class Evaluation:
             for one in self._sets:
                 remove_samples(eval_path(self._run, one.name, step).parent, step)
 
-    async def after(self, stepped: Stepped) -> Mapping[str, float]:
-        return await self.measure(stepped.step) if self._config.due(stepped.step + 1, self._steps) else {}
+    async def after(self, result: StepResult) -> Mapping[str, float]:
+        return await self.measure(result.step) if self._config.due(result.step + 1, self._steps) else {}
 
     async def baseline(self) -> Mapping[str, float]:
         """What the policy can do before the first step."""

@@ -38,7 +38,7 @@ from .ports import Publisher, RolloutBatch, Scoring, Source, Trainer
 from .residency import Residency
 from .rewards.failures import JudgeFailureAs, settle
 from .sample import Group
-from .stepped import Observer, Stepped
+from .step import Observer, StepResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class Loop:
         self.observers: tuple[Observer, ...] = tuple(parts.observers)
         self.leaving: Callable[[], bool] = lambda: False
         """Whether somebody asked the run to end: it does after the step that it makes, which is saved."""
-        self.stopped: Callable[[Stepped], Awaitable[object]] | None = None
+        self.stopped: Callable[[StepResult], Awaitable[object]] | None = None
         """Is shown the batch of a step that is not made, because the run stops at it."""
         self._batch: tuple[int, RolloutBatch] | None = None
         self._before: Json = None
@@ -131,10 +131,10 @@ class Loop:
             await self._save()
             if self.stopped is not None and self._batch is not None:
                 number, batch = self._batch
-                await self.stopped(Stepped(step=number, groups=batch.groups, advantages=(), filtered=batch.filtered))
+                await self.stopped(StepResult(step=number, groups=batch.groups, advantages=(), filtered=batch.filtered))
             raise
 
-    async def step(self) -> Stepped:
+    async def step(self) -> StepResult:
         """Make one step: all phases, then whoever looks at it, then, where one is due, the checkpoint."""
         step = _Step(self.memory.step, metrics=self._saving)
         self._saving = {}
@@ -145,11 +145,11 @@ class Loop:
                 if work is not None:
                     with step.timed(str(phase.kind)):
                         await work(step)
-        stepped = await self._shown(step)
+        result = await self._shown(step)
         if self._due(self.memory.step):
             await self._save()
             self._saving = {"time/save": self._saves.seconds}
-        return stepped
+        return result
 
     async def _enter(self, step: _Step, phase: Phase) -> None:
         with step.timed("moves"):
@@ -202,8 +202,8 @@ class Loop:
             with self._saves.saving(self.memory.step):
                 await self.parts.trainer.save(self.memory.to_json(source))
 
-    async def _shown(self, step: _Step) -> Stepped:
-        stepped = Stepped(
+    async def _shown(self, step: _Step) -> StepResult:
+        result = StepResult(
             step=step.number,
             groups=step.batch.groups,
             advantages=() if step.batched is None else step.batched.groups,
@@ -214,10 +214,10 @@ class Loop:
         stop: TrainingStopped | None = None
         for observer in self.observers:
             try:
-                step.metrics |= await observer.after(stepped)
+                step.metrics |= await observer.after(result)
             except TrainingStopped as reason:
                 # The step was made: those that write it down still do.
                 stop = stop or reason
         if stop is not None:
             raise stop
-        return stepped
+        return result

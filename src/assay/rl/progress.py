@@ -15,7 +15,7 @@ from assay.placement.plans import Phase
 from .residency import Moved, Residency, Resident
 from .rewards.base import RewardFunction
 from .sample import Reward, Sample
-from .stepped import Stepped
+from .step import StepResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +51,8 @@ class ToldSteps:
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
 
-    async def after(self, stepped: Stepped) -> Mapping[str, float]:
-        self._tell(StepMade(step=stepped.step, metrics=dict(stepped.metrics)))
+    async def after(self, result: StepResult) -> Mapping[str, float]:
+        self._tell(StepMade(step=result.step, metrics=dict(result.metrics)))
         return {}
 
     async def close(self) -> None: ...

@@ -26,7 +26,7 @@ from assay.tracking.lines import FIX
 
 from .advantages.group import GroupAdvantages
 from .sample import Group, Sample
-from .stepped import Stepped
+from .step import StepResult
 
 FOLDER = "samples"
 FILTERED = "filtered"
@@ -77,16 +77,16 @@ class SampleRecord:
         self.folder = run / FOLDER
         self._interval = (config or RecordConfig()).record_interval
 
-    async def after(self, stepped: Stepped) -> Mapping[str, float]:
+    async def after(self, result: StepResult) -> Mapping[str, float]:
         """Raises OutputError: the file could not be written; nothing else is touched."""
-        due = self._interval and stepped.step % self._interval == 0
-        if due and (stepped.groups or stepped.filtered):
-            await self.write(stepped)
+        due = self._interval and result.step % self._interval == 0
+        if due and (result.groups or result.filtered):
+            await self.write(result)
         return {}
 
-    async def write(self, stepped: Stepped) -> None:
+    async def write(self, result: StepResult) -> None:
         """Write the samples of a step. Raises as ``after``."""
-        await asyncio.to_thread(write_samples, self.path(stepped.step), list(step_rows(stepped)))
+        await asyncio.to_thread(write_samples, self.path(result.step), list(step_rows(result)))
 
     async def close(self) -> None:
         """Nothing is open between steps."""
@@ -132,12 +132,12 @@ def write_samples(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         pq.write_table(pa.Table.from_pylist(list(rows), schema=COLUMNS), partial, compression="zstd")
 
 
-def step_rows(stepped: Stepped) -> Iterator[dict[str, Any]]:
+def step_rows(result: StepResult) -> Iterator[dict[str, Any]]:
     """The rows of a step: its groups in order, then those that the filter dropped."""
-    for group, found in zip(stepped.groups, stepped.advantages or [None] * len(stepped.groups), strict=True):
-        yield from group_rows(stepped.step, group, found)
-    for group in stepped.filtered:
-        yield from ({**row, "left_out": FILTERED} for row in group_rows(stepped.step, group))
+    for group, found in zip(result.groups, result.advantages or [None] * len(result.groups), strict=True):
+        yield from group_rows(result.step, group, found)
+    for group in result.filtered:
+        yield from ({**row, "left_out": FILTERED} for row in group_rows(result.step, group))
 
 
 def group_rows(step: int, group: Group, found: GroupAdvantages | None = None) -> Iterator[dict[str, Any]]:

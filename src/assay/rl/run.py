@@ -1,7 +1,7 @@
 """A whole training run: from its settings to its last checkpoint, in a folder that says everything about it.
 
 The same command again goes on where the last one stopped, also after kill -9; with other settings it is refused. Owns
-the folder and the order of events. Does not own the parts (``assembly``), nor what is shown of it (``cli``).
+the folder and the order of events. Does not own the parts (``build``), nor what is shown of it (``cli``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from assay.core.errors import InputError
 from assay.core.files import write_whole
@@ -26,13 +26,13 @@ from assay.training.saving import SavingConfig
 
 from .clock import Clock
 from .config import TrainConfig
-from .given import read_given
 from .monitor.config import MonitorConfig
 from .progress import StepMade, Tell, ToldSteps
-from .stepped import Observer
+from .run_data import read_data
+from .step import Observer, StepResult
 
 if TYPE_CHECKING:
-    from .assembly import Run
+    from .build import Run
 
 CONFIG, PLAN, MODEL = "config.json", "plan.json", "model"
 
@@ -103,15 +103,15 @@ async def train(
     plan = make_plan(config)
     for name in config.settings(TrackingConfig).trackers:
         need(name)
-    given = await asyncio.to_thread(read_given, config)
+    data = await asyncio.to_thread(read_data, config)
     with ExitStack() as held:
         one_writer(config.run_dir, config.checkpoints, held)
         config = prepared(config)
         if plan is not None:
             write_whole(config.run_dir / PLAN, json.dumps(dump_plan(plan), indent=1))
-        from .assembly import assembled
+        from .build import open_run
 
-        async with assembled(config, plan, given, tell) as run:
+        async with open_run(config, plan, data, tell) as run:
             clock = Clock.of(config, run.loop.memory.step)
             run.loop.leaving = lambda: clock.over() or clock.call_is_over() or (leaving is not None and leaving())
             await _steps(run, result, clock, observers, tell)
@@ -124,11 +124,11 @@ async def _steps(run: Run, result: RunResult, clock: Clock, observers: Sequence[
     memory = run.loop.memory
     result.first_step = result.steps = memory.step
     told = () if tell is None else (ToldSteps(tell),)
-    run.loop.observers = run.observing.all(_Noted(result), *told, *observers)
-    run.loop.stopped = run.observing.stopped
+    run.loop.observers = run.observers.all(_Noted(result), *told, *observers)
+    run.loop.stopped = run.observers.stopped
     await run.loop.parts.publisher.publish()
     if memory.step == 0:
-        result.baseline = await run.observing.baseline()
+        result.baseline = await run.observers.baseline()
         if tell is not None and result.baseline:
             tell(StepMade(step=BASELINE, metrics=result.baseline))
     result.running = True
@@ -166,8 +166,8 @@ class _Noted:
     def __init__(self, result: RunResult) -> None:
         self._result = result
 
-    async def after(self, stepped: Any) -> Mapping[str, float]:
-        self._result.steps, self._result.last = stepped.step + 1, stepped.metrics
+    async def after(self, result: StepResult) -> Mapping[str, float]:
+        self._result.steps, self._result.last = result.step + 1, result.metrics
         return {}
 
     async def close(self) -> None: ...

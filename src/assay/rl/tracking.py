@@ -10,7 +10,7 @@ from assay.tracking.lines import MetricLines
 from assay.tracking.log import MetricLog, open_log
 from assay.tracking.trackers import RunInfo
 
-from .stepped import Stepped
+from .step import StepResult
 
 
 class Tracking:
@@ -24,9 +24,9 @@ class Tracking:
         """The lines of the run."""
         return self._log.lines
 
-    async def after(self, stepped: Stepped) -> Mapping[str, float]:
+    async def after(self, result: StepResult) -> Mapping[str, float]:
         """Raises OutputError: the line could not be written."""
-        await self.write(stepped.step, stepped.metrics)
+        await self.write(result.step, result.metrics)
         return {}
 
     async def write(self, step: int, metrics: Mapping[str, float]) -> None:

@@ -22,11 +22,11 @@ from assay.judges import build_judge
 from assay.placement import PlacementFlags, Plan, parse_cluster, place
 from assay.placement.plans import Phase, PhaseKind
 from assay.rl.algorithm import AlgorithmConfig
+from assay.rl.batch_scoring import DeferredScoring
 from assay.rl.cluster.build import ClusterParts, ClusterSettings, cluster_parts
 from assay.rl.cluster.engines import Recipe
 from assay.rl.cursor import Cursor
 from assay.rl.local.publish import InProcess
-from assay.rl.local.scoring import DeferredScoring
 from assay.rl.local.trainer import LocalTrainer
 from assay.rl.loop import Loop, LoopConfig, Parts
 from assay.rl.memory import Memory
@@ -40,7 +40,7 @@ from assay.rl.rollout.config import RolloutConfig
 from assay.rl.rollout.groups import Groups
 from assay.rl.rollout.now import RolloutNow
 from assay.rl.sample import Prompt, Reward, Sample
-from assay.rl.stepped import Stepped
+from assay.rl.step import StepResult
 from assay.rl.tokens import load_tokenizer
 from assay.scoring.batch import Judging
 from assay.scoring.remote import RemoteScorer
@@ -119,17 +119,17 @@ def trainer(models: Models) -> TrainerConfig:
 class Outcome:
     """What a run left behind. ``presence``: phase, and who was where while it went on, as the actors say it."""
 
-    steps: list[Stepped] = field(default_factory=list[Stepped])
+    steps: list[StepResult] = field(default_factory=list[StepResult])
     presence: list[tuple[Phase, dict[str, Presence]]] = field(default_factory=list[tuple[Phase, dict[str, Presence]]])
     said: list[str] = field(default_factory=list[str])
     told: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def losses(self) -> list[float]:
-        return [stepped.metrics["train/loss"] for stepped in self.steps]
+        return [result.metrics["train/loss"] for result in self.steps]
 
-    async def after(self, stepped: Stepped) -> dict[str, float]:
-        self.steps.append(stepped)
+    async def after(self, result: StepResult) -> dict[str, float]:
+        self.steps.append(result)
         return {}
 
     async def close(self) -> None: ...

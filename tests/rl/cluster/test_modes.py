@@ -16,7 +16,7 @@ import pytest
 from assay.engines.ray.joining import connected
 from assay.placement.plans import Mode, Plan
 from assay.rl.cluster.build import ClusterParts
-from assay.rl.stepped import Stepped
+from assay.rl.step import StepResult
 
 from .stage import STEPS, Models, Outcome, alone, flags, on_cluster, plan_of, save_models
 
@@ -55,8 +55,8 @@ def assert_the_same(run: Outcome, expected: Outcome) -> None:
         assert ours.metrics["reward/mean"] == pytest.approx(theirs.metrics["reward/mean"], abs=1e-5)
 
 
-def tokens(stepped: Stepped) -> list[tuple[int, ...]]:
-    return [sample.tokens for group in stepped.groups for sample in group.samples]
+def tokens(result: StepResult) -> list[tuple[int, ...]]:
+    return [sample.tokens for group in result.groups for sample in group.samples]
 
 
 def assert_as_planned(run: Outcome, plan: Plan) -> None:
@@ -137,10 +137,10 @@ def test_fully_asynchronous_and_an_engine_that_is_killed(cluster: None, models: 
 
     run = on_cluster(said, models, tmp_path, meddle=meddle, at_the_end=at_the_end)
     assert len(run.steps) == STEPS
-    assert all(stepped.metrics["rollout/failed"] == 0 for stepped in run.steps)
-    assert all(stepped.metrics["rollout/max_staleness"] <= plan.max_staleness for stepped in run.steps)
+    assert all(result.metrics["rollout/failed"] == 0 for result in run.steps)
+    assert all(result.metrics["rollout/max_staleness"] <= plan.max_staleness for result in run.steps)
     assert run.steps[1].metrics["train/kl"] > 0
-    trained = [group.prompt.ordinal for stepped in run.steps for group in stepped.groups]
+    trained = [group.prompt.ordinal for result in run.steps for group in result.groups]
     assert len(trained) == len(set(trained))
     assert {presence for _, found in run.presence for presence in found.values()} == {"awake"}
     assert run.told["pids"][0] != run.told["pids"][1]

@@ -24,7 +24,7 @@ from assay.training.batch import PerToken, StepMetrics, TrainBatch, TrainSequenc
 from assay.training.config import TrainerConfig
 
 from ..algorithm import AlgorithmConfig
-from ..local.trainer import kl_estimates
+from ..kl import kl_estimates
 from .crew import Told, answered
 from .rank_sends import Sends
 from .stages import Course, Whereabouts, tail

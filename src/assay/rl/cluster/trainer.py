@@ -18,7 +18,7 @@ from assay.core.types import Json
 from assay.engines.base import Tag
 from assay.training.batch import PerToken, StepMetrics, TrainBatch, TrainSequence
 
-from ..local.trainer import differences
+from ..kl import differences
 from .crew import Crew
 from .following import Say, followed
 from .rank import State

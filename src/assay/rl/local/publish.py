@@ -19,12 +19,12 @@ from assay.engines.visible import gpu_names
 from assay.placement.plans import Plan
 
 from ..config import TrainConfig
+from ..engine_options import policy_folder, rollout_options
 from ..ports import Published, Publisher
 from ..weights.checkpoint import engine_dtype, splits, stored_otherwise
 from ..weights.feed import TrainerFeed
 from ..weights.publish import ThroughFeed, ThroughFolder
 from ..weights.way import Way, WayFacts, pick_way
-from .options import policy_folder, rollout_options
 from .sender import LocalSender
 from .trainer import LocalTrainer
 

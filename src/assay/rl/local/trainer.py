@@ -13,6 +13,8 @@ from assay.core.types import Json
 from assay.engines.base import Tag
 from assay.training.batch import PerToken, StepMetrics, TrainBatch, TrainSequence
 
+from ..kl import kl_estimates
+
 if TYPE_CHECKING:
     from assay.training.objective import Objective
     from assay.training.trainer import Trainer
@@ -65,18 +67,3 @@ class LocalTrainer:
     async def work(self, action: Callable[[], T]) -> T:
         """Run ``action`` in the trainer's thread, after what is running there. It is not cut off in the middle."""
         return await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._thread, action))
-
-
-def kl_estimates(trainer: Trainer, sequences: Sequence[TrainSequence]) -> list[PerToken]:
-    """See ``ports.Trainer.kl``."""
-    return differences(sequences, trainer.logprobs(sequences), trainer.logprobs(sequences, which="reference"))
-
-
-def differences(
-    sequences: Sequence[TrainSequence], actor: Sequence[PerToken], reference: Sequence[PerToken]
-) -> list[PerToken]:
-    """Log-probs of the actor less those of the reference, at the trained tokens."""
-    return [
-        tuple(a - r for a, r, trained in zip(own, theirs, s.loss_mask, strict=True) if trained)
-        for own, theirs, s in zip(actor, reference, sequences, strict=True)
-    ]

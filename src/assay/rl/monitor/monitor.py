@@ -24,7 +24,7 @@ from assay.judges.probes import PROBES, Probe, attacked, swapped
 from ..residency import Enter
 from ..rewards.items import to_item
 from ..sample import Sample, Status
-from ..stepped import Stepped
+from ..step import StepResult
 from .alarms import Alarm, alarms, told
 from .config import MonitorConfig
 from .figures import agreement, consistency, share
@@ -95,13 +95,13 @@ class Monitor:
             if own:
                 self._history.append(own)
 
-    async def after(self, stepped: Stepped) -> Mapping[str, float]:
+    async def after(self, result: StepResult) -> Mapping[str, float]:
         begin = time.perf_counter()
-        look = _Look(seed=stepped.step + 1)
+        look = _Look(seed=result.step + 1)
         if not self.label:
-            look.found["length_correlation"] = stepped.metrics.get("reward/length_correlation")
-        if self._due(stepped.step + 1):
-            await self._look(look, stepped)
+            look.found["length_correlation"] = result.metrics.get("reward/length_correlation")
+        if self._due(result.step + 1):
+            await self._look(look, result)
         found = {name: value for name, value in look.found.items() if value is not None}
         if not found:
             self.alarms = ()
@@ -109,10 +109,10 @@ class Monitor:
         self._history.append(found)
         before, self.alarms = self.alarms, tuple(alarms(self._history, self.config))
         if {one.figure for one in self.alarms} - {one.figure for one in before}:
-            log.warning("%s", told(stepped.step, self.alarms, self.label))
+            log.warning("%s", told(result.step, self.alarms, self.label))
         found["alarms"] = float(len(self.alarms))
         return {f"{self._prefix}{name}": value for name, value in found.items()} | {
-            "time/monitor": time.perf_counter() - begin + stepped.metrics.get("time/monitor", 0.0)
+            "time/monitor": time.perf_counter() - begin + result.metrics.get("time/monitor", 0.0)
         }
 
     async def close(self) -> None:
@@ -122,7 +122,7 @@ class Monitor:
         interval = self.config.monitor_interval
         return self.panels is not None and interval is not None and (made == 1 or made % interval == 0)
 
-    async def _look(self, look: _Look, stepped: Stepped) -> None:
+    async def _look(self, look: _Look, result: StepResult) -> None:
         if self.panels is None:
             return
         if self._enter is not None:
@@ -133,7 +133,7 @@ class Monitor:
             if not judge.judge.per_candidate:
                 await self._on_swaps(look, judge, scores)
             await self._on_attacks(look, judge)
-        await self._on_answers(look, stepped, self.panels)
+        await self._on_answers(look, result, self.panels)
         look.found["failed"] = look.failed / look.asked if look.asked else None
 
     async def _on_gold(self, look: _Look, judge: Panel) -> list[tuple[float, ...] | None]:
@@ -167,9 +167,9 @@ class Monitor:
             own = (one for one, (_, probe) in zip(taken, self._attacks, strict=True) if probe.kind is kind)
             look.found[f"false_positives_{kind}"] = share(own)
 
-    async def _on_answers(self, look: _Look, stepped: Stepped, panels: Panels) -> None:
+    async def _on_answers(self, look: _Look, result: StepResult, panels: Panels) -> None:
         """Some of the step's answers, as the rule and the second judge see them."""
-        chosen = drawn(stepped, self.config.monitor_sample)
+        chosen = drawn(result, self.config.monitor_sample)
         if panels.rule is not None:
             right, rewards = await self._seen(look, panels.rule, [one for one in chosen if one.label is not None])
             if right:
@@ -202,8 +202,8 @@ class StopOnAlarm:
     def __init__(self, *monitors: Monitor) -> None:
         self._monitors = monitors
 
-    async def after(self, stepped: Stepped) -> Mapping[str, float]:
-        raised = [told(stepped.step, one.alarms, one.label) for one in self._monitors if one.alarms]
+    async def after(self, result: StepResult) -> Mapping[str, float]:
+        raised = [told(result.step, one.alarms, one.label) for one in self._monitors if one.alarms]
         if raised:
             raise TrainingStopped(
                 f"{'. '.join(raised)}. Look at the samples; the same command goes on, with another "
@@ -238,15 +238,15 @@ def frozen(items: Sequence[Item], most: int, judge: Panel) -> list[Item]:
     return [able[place] for place in sorted(order[:most])]
 
 
-def drawn(stepped: Stepped, most: int) -> list[Sample]:
+def drawn(result: StepResult, most: int) -> list[Sample]:
     """The answers of a step that are looked at, in a seeded order; those without a reward cannot be compared."""
     every = [
         sample
-        for group in stepped.groups
+        for group in result.groups
         for sample in group.samples
         if sample.status is not Status.FAILED and sample.reward is not None and sample.reward.value is not None
     ]
-    order = derive_order(derive_seed(str(stepped.step), "", 0, "monitor"), len(every))
+    order = derive_order(derive_seed(str(result.step), "", 0, "monitor"), len(every))
     return [every[place] for place in order[:most]]
 
 

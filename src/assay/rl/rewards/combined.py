@@ -15,7 +15,7 @@ from typing import Any
 from assay.core.deadline import Deadline
 
 from ..sample import Prompt, Reward, Sample
-from ..together import together
+from ..tasks import together
 from .base import ChecksPrompts, RewardFunction
 
 

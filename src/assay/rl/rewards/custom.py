@@ -9,7 +9,7 @@ from assay.core.deadline import Deadline
 from assay.core.types import Failure
 
 from ..sample import Reward, Sample
-from ..together import together
+from ..tasks import together
 from .calling import UserFunction
 from .returned import read_reward, read_rewards
 from .seen import kept, seen

@@ -21,7 +21,7 @@ from assay.scoring.batch import Judging
 from assay.voting.plan import VotePlan
 
 from ..sample import Prompt, Reward, Sample
-from ..together import together
+from ..tasks import together
 from .asking import Asker
 from .items import gold, question, to_item
 

@@ -19,7 +19,7 @@ from assay.core.errors import InputError
 from assay.core.types import Candidate, Failure, FailureKind, Item, Message, Outcome
 
 from ..sample import Prompt, Reward, Sample
-from ..together import together
+from ..tasks import together
 from .asking import Asker
 from .calling import UserFunction
 from .items import gold, question

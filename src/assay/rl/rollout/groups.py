@@ -10,7 +10,7 @@ from assay.core.deadline import Deadline
 
 from ..rewards.base import RewardFunction
 from ..sample import Group, Prompt, Sample, Status
-from ..together import together
+from ..tasks import together
 from .answer import Answering
 from .config import RolloutConfig
 

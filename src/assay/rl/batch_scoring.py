@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..ports import Scoring
-from ..rollout.groups import Groups
-from ..sample import Group
+from .ports import Scoring
+from .rollout.groups import Groups
+from .sample import Group
 
 
 class DeferredScoring:

@@ -11,7 +11,7 @@ from typing import Any
 from assay.engines.embedded.weights import find_model
 from assay.wire.genrm import GenRMConfig, GenRMEngineConfig
 
-from ..config import TrainConfig
+from .config import TrainConfig
 
 
 def rollout_options(config: TrainConfig) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.core.errors import InputError
-from assay.rl.passing import figures, ladder, pass_at
+from assay.rl.pass_at_k import figures, ladder, pass_at
 from assay.rl.sample import Status
 
 from .watching import PARSE_ERROR, group, lost, rewarded, sample

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 from assay.core.errors import InputError
 
+from .batch_scoring import Chained, DeferredScoring
 from .config import TrainConfig
 from .evaluation import EvalConfig
-from .local.scoring import Chained, DeferredScoring
 from .ports import Scoring
 from .progress import Tell, ToldReward
 from .rewards.base import RewardFunction
@@ -47,7 +47,7 @@ class Hooks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
+class RewardUse:
     """``reward``: whoever judges. ``deferred``: in a phase of its own."""
 
     reward: BuiltReward

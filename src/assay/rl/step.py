@@ -11,7 +11,7 @@ from .sample import Group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stepped:
+class StepResult:
     """A step that was made. ``advantages`` are in the order of ``groups``; ``metrics`` have names like ``reward/mean``;
     those under ``time/`` and ``memory/`` tell of this machine, all others follow from data and seeds.
     """
@@ -28,7 +28,7 @@ class Stepped:
 class Observer(Protocol):
     """Looks at every step, after the rollout engines have the new weights."""
 
-    async def after(self, stepped: Stepped) -> Mapping[str, float]:
+    async def after(self, result: StepResult) -> Mapping[str, float]:
         """Further metrics of the step; the observers after this one see them.
 
         Raises:

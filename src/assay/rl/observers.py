@@ -16,19 +16,19 @@ from assay.tracking.trackers import RunInfo
 
 from .config import TrainConfig
 from .evaluation import EvalConfig, Evaluation, eval_groups
-from .given import Given
 from .monitor.build import Monitors, build_monitors
 from .monitor.config import MonitorConfig
 from .record import RecordConfig, SampleRecord
 from .residency import Enter
 from .rewards.config import RewardConfig
-from .rolling import Rolling
 from .rollout.config import RolloutConfig
-from .stepped import Observer, Stepped
+from .run_data import RunData
+from .sampler import Sampler
+from .step import Observer, StepResult
 from .tracking import Tracking, build_tracking
 
 
-class Observing:
+class Observers:
     """The observers of a run."""
 
     def __init__(self, record: SampleRecord, evaluation: Evaluation, monitors: Monitors, tracking: Tracking) -> None:
@@ -45,9 +45,9 @@ class Observing:
         """Everybody; ``others`` see what these found."""
         return (self._record, self._evaluation, *self._monitors.all, self._tracking, *others, *self._monitors.last)
 
-    async def stopped(self, stepped: Stepped) -> None:
+    async def stopped(self, result: StepResult) -> None:
         """Keep the answers of a step that will not be made because of them. Raises OutputError."""
-        await self._record.write(stepped)
+        await self._record.write(result)
 
     async def baseline(self) -> Mapping[str, float]:
         """Measure, and write down, what the policy can do before the first step, unless that is known already."""
@@ -64,14 +64,14 @@ class Observing:
         await self._tracking.close()
 
 
-def build_observing(
+def build_observers(
     config: TrainConfig,
-    given: Given,
-    rolling: Rolling,
+    data: RunData,
+    sampler: Sampler,
     judges: Mapping[str, Scorer] | None,
     enter: Enter | None,
     first_step: int,
-) -> Observing:
+) -> Observers:
     """The observers that the settings ask for. Records of ``first_step`` and later, which are made again, go.
 
     Args:
@@ -84,31 +84,31 @@ def build_observing(
     monitors = build_monitors(
         config.settings(MonitorConfig),
         config.settings(RewardConfig),
-        rolling.scored.reward.reward,
-        gold=given.gold,
+        sampler.rewards.reward.reward,
+        gold=data.gold,
         backends=judges,
         enter=enter,
-        labelled=any(row.label is not None for row in given.rows),
+        labelled=any(row.label is not None for row in data.rows),
     )
     record = SampleRecord(config.run_dir, config.settings(RecordConfig))
-    evaluation = _evaluation(config, given, rolling, enter)
+    evaluation = _evaluation(config, data, sampler, enter)
     tracking = build_tracking(config.settings(TrackingConfig), _info(config, first_step))
     for one in (record, evaluation):
         one.resume(first_step)
     monitors.resume(read_lines(tracking.lines.path), first_step)
-    return Observing(record, evaluation, monitors, tracking)
+    return Observers(record, evaluation, monitors, tracking)
 
 
-def _evaluation(config: TrainConfig, given: Given, rolling: Rolling, enter: Enter | None) -> Evaluation:
+def _evaluation(config: TrainConfig, data: RunData, sampler: Sampler, enter: Enter | None) -> Evaluation:
     own, training = config.settings(EvalConfig), config.settings(RolloutConfig)
     rollout = own.rollout(training)
     return Evaluation(
-        given.sets,
+        data.sets,
         own,
-        eval_groups(rolling.engine, rolling.tokenizer, own, training, rolling.scored.eval_inline),
+        eval_groups(sampler.engine, sampler.tokenizer, own, training, sampler.rewards.eval_inline),
         steps=config.num_rollout,
         run=config.run_dir,
-        scoring=rolling.scored.evaluated(rolling.answering(rollout), rollout, own.eval_reward_key),
+        scoring=sampler.rewards.evaluated(sampler.answering(rollout), rollout, own.eval_reward_key),
         enter=enter,
     )
 

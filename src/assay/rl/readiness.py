@@ -16,15 +16,15 @@ from assay.training import folders
 from assay.wire.genrm import RULES_KEY
 
 from .config import TrainConfig
-from .given import Given
-from .local.checks import check_engines, check_models
+from .engine_checks import check_engines, check_models
 from .local.publish import local_way
 from .monitor.build import build_monitors
 from .monitor.config import MonitorConfig
+from .reward_use import build_hooks
 from .rewards.base import ChecksPrompts, RewardFunction
 from .rewards.build import build_reward
 from .rewards.config import RewardConfig
-from .scored import build_hooks
+from .run_data import RunData
 
 
 def check_parts(config: TrainConfig, plan: Plan | None) -> None:
@@ -44,7 +44,7 @@ def check_parts(config: TrainConfig, plan: Plan | None) -> None:
             raise InputError(f"--load: {error}") from error
 
 
-async def check_judging(config: TrainConfig, given: Given) -> None:
+async def check_judging(config: TrainConfig, data: RunData) -> None:
     """Rewards, hook and monitors as the flags say them, and all prompts against what the reward needs.
 
     Judges of this run do not run yet: somebody who is never asked stands for them.
@@ -64,23 +64,23 @@ async def check_judging(config: TrainConfig, given: Given) -> None:
         # Not closed: nothing of it is opened, and what functions of the user's share is not ours to close.
         reward = build_reward(rewards, backends=backends, flags=dict(config))
         build_hooks(config, reward)
-        check_prompts(reward.reward, given)
+        check_prompts(reward.reward, data)
         monitors = build_monitors(
             config.settings(MonitorConfig),
             rewards,
             reward.reward,
-            gold=given.gold,
+            gold=data.gold,
             backends=backends,
-            labelled=any(row.label is not None for row in given.rows),
+            labelled=any(row.label is not None for row in data.rows),
         )
         stack.push_async_callback(monitors.close)
 
 
-def check_prompts(reward: RewardFunction, given: Given) -> None:
+def check_prompts(reward: RewardFunction, data: RunData) -> None:
     """Raises InputError: a prompt lacks what every answer to it would be judged by; names flag, file and line."""
     if not isinstance(reward, ChecksPrompts):
         return
-    for place, row in enumerate(given.every):
+    for place, row in enumerate(data.every):
         try:
             reward.check(row.drawn(place))
         except InputError as error:

@@ -6,7 +6,7 @@ from typing import Any
 
 from assay.placement import Training, Workload
 from assay.rl.config import TrainConfig
-from assay.rl.planned import planned_training, planned_workload
+from assay.rl.workload import planned_training, planned_workload
 
 
 def config(**said: Any) -> TrainConfig:

@@ -32,7 +32,7 @@ def _no_models(monkeypatch: pytest.MonkeyPatch) -> None:
     def trainer(_: object) -> None:
         raise Loaded
 
-    monkeypatch.setattr("assay.rl.local.build._trainer", trainer)
+    monkeypatch.setattr("assay.rl.local.place._trainer", trainer)
 
 
 def rows(path: Path, *of: Mapping[str, Any]) -> Path:

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 
 from assay.engines.base import Engine
 
+from .reward_use import RewardUse
 from .rollout.answer import Answering
 from .rollout.config import RolloutConfig
 from .sample import Prompt
-from .scored import Scored
 from .tokens import PolicyTokenizer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rolling:
+class Sampler:
     """The rollout engine with the policy's tokenizer, and the rewards."""
 
     engine: Engine
     tokenizer: PolicyTokenizer
-    scored: Scored
+    rewards: RewardUse
 
     def answering(self, rollout: RolloutConfig) -> Answering:
         """The answers of the policy under such settings."""

@@ -1,6 +1,6 @@
 """Engines, models and contexts of a run, looked at before anything is loaded. Nothing is built here.
 
-Owns: which of them are known by then. Does not own: the settings (``options``), nor what an engine accepts.
+Owns: which of them are known by then. Does not own: the settings (``engine_options``), nor what an engine accepts.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.installed import ask_installed
 from assay.wire.genrm import GenRMConfig
 
-from ..config import TrainConfig
-from .options import embedded_options, judge_options, judges_said, rollout_options
+from .config import TrainConfig
+from .engine_options import embedded_options, judge_options, judges_said, rollout_options
 
 
 def check_engines(config: TrainConfig) -> None:

@@ -2,7 +2,7 @@
 to be usable, before a model, an engine, Ray or a service starts.
 
 Owns: which files those are, and whose prompts are too long. Does not own: how a file is read (``prompts``,
-``evaluation``, ``data``), nor what a reward needs of a prompt (``ready``).
+``evaluation``, ``data``), nor what a reward needs of a prompt (``readiness``).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TAKE_OUT = "take it out of the set"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class RunData:
     """Everything, in the order of the files. ``gold`` is empty where no monitor asks about it."""
 
     rows: tuple[Row, ...]
@@ -40,7 +40,7 @@ class Given:
             yield from one.rows
 
 
-def read_given(config: TrainConfig) -> Given:
+def read_data(config: TrainConfig) -> RunData:
     """Read all files.
 
     Raises:
@@ -48,14 +48,14 @@ def read_given(config: TrainConfig) -> Given:
             the field, and which fields are there.
     """
     data, watch = config.settings(DataConfig), config.settings(MonitorConfig)
-    return Given(
+    return RunData(
         rows=tuple(load_prompts(config.prompt_data or "", data)),
         sets=load_sets(config.settings(EvalConfig), data),
         gold=load_gold(watch) if watch.monitor_interval is not None else (),
     )
 
 
-def fitting(given: Given, tokenizer: PolicyTokenizer, *, limit: int | None, context: int | None) -> Given:
+def fitting(data: RunData, tokenizer: PolicyTokenizer, *, limit: int | None, context: int | None) -> RunData:
     """The same with the tokens of every prompt counted, without the prompts of training above ``limit``.
 
     Args:
@@ -65,21 +65,21 @@ def fitting(given: Given, tokenizer: PolicyTokenizer, *, limit: int | None, cont
     Raises:
         InputError: a prompt leaves no room for an answer; none is short enough; the policy cannot read one.
     """
-    rows = tuple(row for row in _counted(given.rows, tokenizer) if limit is None or row.tokens <= limit)
+    rows = tuple(row for row in _counted(data.rows, tokenizer) if limit is None or row.tokens <= limit)
     if not rows:
-        where = given.rows[0].where.rpartition(", line ")[0]
+        where = data.rows[0].where.rpartition(", line ")[0]
         raise InputError(f"{where}: no prompt has at most {limit} tokens (--rollout-max-prompt-len)")
-    sets = tuple(replace(one, rows=tuple(_counted(one.rows, tokenizer))) for one in given.sets)
-    fitted = replace(given, rows=rows, sets=sets)
+    sets = tuple(replace(one, rows=tuple(_counted(one.rows, tokenizer))) for one in data.sets)
+    fitted = replace(data, rows=rows, sets=sets)
     check_lengths(fitted, context)
     return fitted
 
 
-def check_lengths(given: Given, context: int | None) -> None:
+def check_lengths(data: RunData, context: int | None) -> None:
     """Raises InputError: a prompt of counted tokens leaves no room for an answer in ``context``."""
     if context is None:
         return
-    for rows, fix in ((given.rows, LEAVE_OUT), *((one.rows, TAKE_OUT) for one in given.sets)):
+    for rows, fix in ((data.rows, LEAVE_OUT), *((one.rows, TAKE_OUT) for one in data.sets)):
         for row in rows:
             if row.tokens + 1 > context:
                 raise InputError(

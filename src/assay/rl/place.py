@@ -15,7 +15,7 @@ from .residency import Resident
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Provided:
+class Place:
     """Trainer and judges have started; the rollout engine has not, so that what is wrong with rewards is told first."""
 
     trainer: Trainer

@@ -14,10 +14,11 @@ from assay.scoring.scorer import Scorer
 
 from ..algorithm import AlgorithmConfig
 from ..config import TrainConfig
-from ..provided import Provided
+from ..judge_service import JudgeOnDuty, judge_service
+from ..place import Place
 from ..residency import Resident
-from .engines import JudgeOnDuty, judge_service, rollout_engine
 from .publish import local_publisher, local_way, sent_weights
+from .rollout import rollout_engine
 from .trainer import LocalTrainer
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ IN_PROCESS = (
 
 
 @asynccontextmanager
-async def in_this_process(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Provided]:
+async def in_this_process(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Place]:
     """The parts; leaving closes them.
 
     Raises:
@@ -51,7 +52,7 @@ async def in_this_process(config: TrainConfig, plan: Plan | None) -> AsyncGenera
         if isinstance(engine, Offloadable):
             residents["rollout"] = engine
         residents |= judges
-        yield Provided(
+        yield Place(
             trainer=trainer,
             extra=own.extra,
             engine=engine,

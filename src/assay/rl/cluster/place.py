@@ -14,9 +14,9 @@ from assay.scoring.scorer import Scorer
 
 from ..algorithm import AlgorithmConfig
 from ..config import TrainConfig
-from ..local.engines import judge_service
-from ..local.options import embedded_options, judge_options, policy_folder, rollout_options
-from ..provided import Provided
+from ..engine_options import embedded_options, judge_options, policy_folder, rollout_options
+from ..judge_service import judge_service
+from ..place import Place
 from ..residency import EVERYTHING, Resident
 from .build import ROLLOUT, ClusterParts, ClusterSettings, cluster_parts
 from .engines import Recipe
@@ -28,7 +28,7 @@ PUBLISHED = "published"
 
 
 @asynccontextmanager
-async def on_ray(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Provided]:
+async def on_ray(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Place]:
     """The parts; leaving ends their actors, and the cluster where it was started here.
 
     Raises:
@@ -45,7 +45,7 @@ async def on_ray(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Provi
         stack.enter_context(connected(config.ray_address, num_gpus=simulated, bundles=len(plan.bundles)))
         parts = await stack.enter_async_context(cluster_parts(settings(config), plan, say=_say))
         scorers, judges = await _judges(config, parts, stack)
-        yield Provided(
+        yield Place(
             trainer=parts.trainer,
             extra=parts.state.extra,
             engine=parts.rollout,
