@@ -13,7 +13,6 @@ from assay.core.errors import InputError
 from assay.core.types import Candidate, Completion, Draw, Failure, FailureKind, Item, Message, TokenLogprob, Verdict
 from assay.engines.fake.config import FakeConfig
 from assay.engines.fake.engine import FakeEngine
-from assay.judges.tiebreak import softly_best
 from assay.judges.tokenprob import MOST, TokenProbJudge
 
 SINGLE = TokenProbJudge()
@@ -221,14 +220,3 @@ def test_any_completion_gives_a_share_or_a_failure(text, places, labelled):
         assert outcome.mass >= 0.1
     else:
         assert outcome.detail
-
-
-def test_a_tie_is_broken_by_the_soft_scores_of_the_tied(make_item):
-    item = replace(make_item("a", "b", "c"), gold=(0.0, 1.0, 0.5))
-    small = item.picked((0, 2))
-    assert [candidate.text for candidate in small.candidates] == ["a", "c"]
-    assert small.gold == (0.0, 0.5)
-    assert softly_best((0, 2), Verdict(scores=(0.4, 0.6))) == 2
-    assert softly_best((0, 2), Verdict(scores=(0.5, 0.5))) is None
-    assert softly_best((0, 2), Failure(kind=FailureKind.LOW_MASS, detail="")) is None
-    assert softly_best((0, 2), Verdict(scores=(0.5,))) is None

@@ -7,14 +7,11 @@ import hashlib
 import io
 import re
 from html.parser import HTMLParser
-from pathlib import Path
 
-import pytest
 from rich.console import Console
 
-from assay.bench.audit.card import Card, read_card
+from assay.bench.audit.card import Card
 from assay.bench.audit.figure import Figure, Section, Table, share
-from assay.core.errors import InputError
 from assay.report.audit_page import audit_page
 from assay.report.audit_text import markdown, over_of, print_card, span_of, value_of
 
@@ -116,17 +113,3 @@ def test_the_terminal_ends_with_what_must_be_known() -> None:
     lines = out.getvalue().strip().splitlines()
     assert lines[-2:] == ["failed judgments, in no figure above: parse_error 2", "finding: finding about pairwise"]
     assert any("37.5 %" in line and "3 of 8, 2 failed" in line for line in lines)
-
-
-def test_a_card_comes_back_out_of_its_json(tmp_path: Path) -> None:
-    path = tmp_path / "card.json"
-    path.write_text(card().model_dump_json())
-    assert read_card(path) == card()
-    path.write_text('{"assay_audit": 1, "judge": 3}')
-    with pytest.raises(InputError, match="no judge card: judge"):
-        read_card(path)
-    path.write_text("not JSON")
-    with pytest.raises(InputError, match="no judge card"):
-        read_card(path)
-    with pytest.raises(InputError, match="cannot be read"):
-        read_card(tmp_path / "none.json")

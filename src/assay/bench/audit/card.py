@@ -5,15 +5,11 @@ Owns: which sections there are, the JSON. Does not own: what is in a section, ho
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
-from assay.core.config import Config, explain
+from assay.core.config import Config
 from assay.core.errors import InputError
 from assay.data import ResultRow
 from assay.data.decisions import judgments
@@ -109,22 +105,6 @@ def make_card(
             calibration_section(base, scale, alone=alone, seed=plan.seed),
         ),
     )
-
-
-def read_card(path: Path) -> Card:
-    """A card out of its JSON.
-
-    Raises:
-        InputError: it cannot be read, or is no card.
-    """
-    try:
-        return Card.model_validate(json.loads(path.read_text("utf-8")))
-    except OSError as error:
-        raise InputError(f"card {str(path)!r} cannot be read: {error.strerror}") from error
-    except ValidationError as error:
-        raise InputError(f"{str(path)!r} is no judge card: {explain(error)}") from error
-    except ValueError as error:
-        raise InputError(f"{str(path)!r} is no judge card: {error}") from error
 
 
 def _sampling(said: Mapping[str, Any]) -> dict[str, Any]:

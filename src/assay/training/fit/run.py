@@ -26,7 +26,7 @@ from ..trainer import MakePolicy, Trainer
 from .config import MAY_CHANGE, FitConfig
 from .loop import Fit, FitResult, Tell
 from .task import Task
-from .together import joined
+from .torchrun import joined
 
 MODEL, ADAPTER = "model", "adapter"
 _TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
