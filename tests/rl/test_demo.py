@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from assay.data.demo import digits
+from assay.data.demo import digit_task
 from assay.rl.demo import (
     HELD_FILE,
     TRAIN_FILE,
@@ -41,13 +41,13 @@ def read(path: Path) -> list[dict[str, str]]:
 
 def test_neither_warm_start_nor_training_sees_what_is_held_out(tmp_path: Path) -> None:
     write_task(tmp_path)
-    held = {digits.answer(row["prompt"].rstrip(digits.SIGN)) for row in read(tmp_path / HELD_FILE)}
+    held = {digit_task.answer(row["prompt"].rstrip(digit_task.SIGN)) for row in read(tmp_path / HELD_FILE)}
     trained = [row["prompt"] for row in read(tmp_path / TRAIN_FILE)]
     warmed = [prompt for seed in range(3) for batch in warm_pairs(DemoTraining(seed=seed)) for prompt, _ in batch]
     assert len(held) > 20
     assert len(warmed) == 3 * 120 * 64
     for seen in (trained, warmed):
-        assert not held & {digits.answer(prompt.rstrip(digits.SIGN)) for prompt in seen}
+        assert not held & {digit_task.answer(prompt.rstrip(digit_task.SIGN)) for prompt in seen}
     config = settings(tmp_path, DemoTraining())
     assert config.prompt_data == str(tmp_path / TRAIN_FILE)
     assert config.eval_prompt_data == (f"held-out={tmp_path / HELD_FILE}",)
@@ -92,4 +92,6 @@ def test_the_judge_model_rewards_fewer_answers_and_sees_one_question(tmp_path: P
     assert settings(tmp_path, rule).rm_type == "math"
     write_task(tmp_path)
     for name in (TRAIN_FILE, HELD_FILE):
-        assert {json.dumps(row["metadata"]) for row in read(tmp_path / name)} == {json.dumps({"question": digits.TASK})}
+        assert {json.dumps(row["metadata"]) for row in read(tmp_path / name)} == {
+            json.dumps({"question": digit_task.TASK})
+        }

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.console import Console
 
 from assay.core.errors import OutputError
-from assay.data.demo import digits
+from assay.data.demo import digit_task
 from assay.report.training import read_training
 from assay.report.training_page import write_training_page
 from assay.report.training_story import TrainingStory
@@ -35,10 +35,10 @@ def train_demo(console: Console, url: str, folder: Path, config: DemoTraining) -
     """
     _clear(folder)
     write_task(folder)
-    trained, held = (len(digits.questions(held=side)) for side in (False, True))
+    trained, held = (len(digit_task.questions(held=side)) for side in (False, True))
     console.print(
-        f"[bold]training[/]: put {digits.LENGTH} digits in order; {number(trained)} questions, {held} more held out; "
-        f"{number(config.steps)} steps of {config.prompts} x {config.samples} answers, judged by "
+        f"[bold]training[/]: put {digit_task.LENGTH} digits in order; {number(trained)} questions, {held} more held "
+        f"out; {number(config.steps)} steps of {config.prompts} x {config.samples} answers, judged by "
         f"{JUDGES[config.judge]} at the service",
         highlight=False,
         soft_wrap=True,

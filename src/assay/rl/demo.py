@@ -2,7 +2,7 @@
 
 The policy is made here: some supervised steps on answers that are wrong three times out of four. Neither they nor the
 rewards ever see a question that is held out. Owns: task files, warm start, settings, and the accuracy by rule. Does not
-own: the task (``data.demo.digits``), training itself (``run.train``).
+own: the task (``data.demo.digit_task``), training itself (``run.train``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pydantic import Field
 from assay.core.config import Config
 from assay.core.files import write_whole
 from assay.core.seeds import digest
-from assay.data.demo import digits
+from assay.data.demo import digit_task
 
 from .config import TrainConfig
 from .evaluation import eval_path
@@ -80,18 +80,18 @@ def write_task(folder: Path) -> None:
     """Write prompts and labels of both sides of the split as JSONL. Raises OutputError."""
     for name, held in ((TRAIN_FILE, False), (HELD_FILE, True)):
         rows = (
-            {"prompt": digits.prompt(q), "label": digits.answer(q), "metadata": {"question": digits.TASK}}
-            for q in digits.questions(held=held)
+            {"prompt": digit_task.prompt(q), "label": digit_task.answer(q), "metadata": {"question": digit_task.TASK}}
+            for q in digit_task.questions(held=held)
         )
         write_whole(folder / name, "".join(json.dumps(row) + "\n" for row in rows), what="the demo's task")
 
 
 def warm_pairs(config: DemoTraining) -> Iterator[list[tuple[str, str]]]:
     """The batches of the warm start: questions to train on, with the answers of a poor teacher."""
-    questions, draw = digits.questions(held=False), random.Random(digest(["warm start", config.seed]))
+    questions, draw = digit_task.questions(held=False), random.Random(digest(["warm start", config.seed]))
     for _ in range(config.warm_steps):
         chosen = draw.choices(questions, k=config.warm_batch)
-        yield [(digits.prompt(digits), digits.mistaken(digits, draw)) for digits in chosen]
+        yield [(digit_task.prompt(digits), digit_task.mistaken(digits, draw)) for digits in chosen]
 
 
 def warm_policy(folder: Path, config: DemoTraining) -> Path:
@@ -104,7 +104,7 @@ def warm_policy(folder: Path, config: DemoTraining) -> Path:
 
     from .tokens import load_tokenizer
 
-    raw = str(save_small(folder / "untrained", digits.CHARACTERS, seed=config.seed))
+    raw = str(save_small(folder / "untrained", digit_task.CHARACTERS, seed=config.seed))
     trainer, tokenizer = Trainer(TrainerConfig(hf_checkpoint=raw, lr=config.warm_lr)), load_tokenizer(raw)
 
     def sequence(prompt: str, answer: str) -> TrainSequence:
@@ -128,7 +128,7 @@ def settings(folder: Path, config: DemoTraining, *, genrm_url: str | None = None
         "num_rollout": config.steps,
         "rollout_batch_size": config.prompts,
         "n_samples_per_prompt": config.samples,
-        "rollout_max_response_len": digits.LENGTH + 2,
+        "rollout_max_response_len": digit_task.LENGTH + 2,
         "rollout_seed": config.seed,
         **_reward(config),
         "genrm_url": genrm_url,
@@ -157,6 +157,6 @@ def accuracies(run: Path) -> list[tuple[int, float]]:
     for path in files:
         columns: dict[str, Sequence[Any]] = pq.read_table(path, columns=["step", "prompt", "response"]).to_pydict()
         pairs = list(zip(columns["prompt"], columns["response"], strict=True))
-        right = sum(said == digits.answer(asked.removesuffix(digits.SIGN)) for asked, said in pairs)
+        right = sum(said == digit_task.answer(asked.removesuffix(digit_task.SIGN)) for asked, said in pairs)
         found.append((int(columns["step"][0]) + 1, right / len(pairs)))
     return found

@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-from assay.data.demo.digits import CHARACTERS, answer, held_out, mistaken, prompt, questions
+from assay.data.demo.digit_task import CHARACTERS, answer, held_out, mistaken, prompt, questions
 
 
 def test_the_split_is_whole_and_no_held_out_answer_is_ever_trained_on() -> None:
