@@ -52,7 +52,7 @@ def test_a_label_judge(load, make_item, make_draw, reply):
     item = make_item("thank you", reference=None)
     ((role, text),) = messages(judge, item, make_draw())
     assert role == "user"
-    assert text.startswith("Is this reply polite? Say yes or no.\n\n[[response 1 begins: ")
+    assert text.startswith("Is this reply polite? Say yes or no.\n\n[[response 1 ")
     outcome = judge.read(item, make_draw(), reply("yes"))
     assert isinstance(outcome, Verdict)
     assert outcome.scores == (1.0,)

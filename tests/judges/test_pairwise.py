@@ -13,7 +13,7 @@ from assay.voting.reducers import ballot
 
 JUDGE = PairwiseJudge()
 BOTH = PairwiseJudge(both_orders=True)
-BLOCK = re.compile(r"\[\[response (\d+) begins: ([0-9a-f]{8})\]\]\n(.*?)\n\[\[response \1 ends: \2\]\]", re.DOTALL)
+BLOCK = re.compile(r"\[\[response (\d+) ([0-9a-f]{4})\]\]\n(.*?)\n\[\[/response \1 \2\]\]", re.DOTALL)
 
 
 def shown(judge, item, draw):
@@ -143,7 +143,7 @@ def test_flags_of_both_answers_are_united(make_item, make_draw):
 def test_a_reference_is_shown_where_there_is_one_and_wanted(make_item, make_draw):
     item, draw = make_item("a", "b"), make_draw(0, 1)
     (request,) = JUDGE.plan(item, draw)
-    assert "[[reference answer begins:" in request.prompt.messages[0].text
+    assert "[[reference " in request.prompt.messages[0].text
     (request,) = PairwiseJudge(reference=False).plan(item, draw)
     assert "eference" not in request.prompt.messages[0].text
     assert content_hash(JUDGE, item) != content_hash(PairwiseJudge(reference=False), item)
@@ -153,7 +153,7 @@ def test_a_reference_is_shown_where_there_is_one_and_wanted(make_item, make_draw
 def test_the_chinese_prompt_is_chinese(make_item, make_draw, both):
     for request in PairwiseJudge(language="zh", both_orders=both).plan(make_item("a", "b"), make_draw(0, 1)):
         text = request.prompt.messages[0].text
-        assert "[[回答 1 开始: " in text
+        assert "[[回答 1 " in text
         assert not re.search(r"[A-Za-z]{4,}", re.sub(r"\[\[.*?\]\]|What is 6 times 7\?|boxed", "", text))
 
 

@@ -12,7 +12,7 @@ from assay.judges.pointwise import PointwiseJudge
 from assay.judges.shield import shield
 
 JUDGE = PointwiseJudge()
-BLOCK = re.compile(r"\[\[response (\d+) begins: ([0-9a-f]{8})\]\]\n(.*?)\n\[\[response \1 ends: \2\]\]", re.DOTALL)
+BLOCK = re.compile(r"\[\[response (\d+) ([0-9a-f]{4})\]\]\n(.*?)\n\[\[/response \1 \2\]\]", re.DOTALL)
 
 
 def prompt(judge, item, draw):
@@ -41,13 +41,13 @@ def test_any_number_of_candidates(make_item, make_draw, reply, n):
 
 
 def test_the_number_that_is_due_is_said(make_item, make_draw):
-    assert "numbers as there are responses: 3." in prompt(JUDGE, make_item("a", "b", "c"), make_draw(0, 1, 2))
+    assert "Numbers in the box: 3." in prompt(JUDGE, make_item("a", "b", "c"), make_draw(0, 1, 2))
     assert r"\boxed{x}" in prompt(JUDGE, make_item("a"), make_draw())
 
 
 def test_a_reference_is_shown_where_there_is_one_and_wanted(make_item, make_draw):
     with_it, without = make_item("a", "b"), make_item("a", "b", reference=None)
-    assert "[[reference answer begins:" in prompt(JUDGE, with_it, make_draw(0, 1))
+    assert "[[reference " in prompt(JUDGE, with_it, make_draw(0, 1))
     assert "eference" not in prompt(JUDGE, without, make_draw(0, 1))
     assert prompt(PointwiseJudge(reference=False), with_it, make_draw(0, 1)) == prompt(JUDGE, without, make_draw(0, 1))
     assert JUDGE.content(without)["reference"] is None
@@ -58,7 +58,7 @@ def test_zero_one_mode_is_for_one_candidate(make_item, make_draw, reply):
     judge = PointwiseJudge(mode="0-1")
     text = prompt(judge, make_item("a"), make_draw())
     assert "The score is 0 or 1." in text
-    assert "[[response begins: " in text
+    assert "[[response " in text
     outcome = judge.read(make_item("a"), make_draw(), reply(r"Scores: \boxed{0}"))
     assert isinstance(outcome, Verdict)
     assert outcome.scores == (0.0,)
@@ -97,14 +97,22 @@ def test_orders_of_one_item_share_the_prompt_up_to_the_candidates(make_item, mak
     item = make_item("a", "b")
     one, two = (prompt(JUDGE, item, make_draw(*order)) for order in ((0, 1), (1, 0)))
     assert one != two
-    cut = one.index("[[response 1 begins: ")
+    cut = one.index("[[response 1 ")
     assert one[:cut] == two[:cut]
+
+
+def test_items_of_one_kind_share_all_up_to_the_first_block(make_item, make_draw):
+    one, two = (prompt(JUDGE, make_item(text, "b", question=text), make_draw(0, 1)) for text in ("x", "y"))
+    cut = one.index("[[conversation")
+    assert one[:cut] == two[:cut]
+    assert one[cut:].rpartition("]]\n\n")[2] == "Now write the three parts. Numbers in the box: 2."
+    assert "trust the reference" in one[:cut]
 
 
 def test_the_chinese_prompt_is_chinese(make_item, make_draw):
     text = prompt(PointwiseJudge(language="zh"), make_item("a", "b"), make_draw(0, 1))
-    assert "[[回答 1 开始: " in text
-    assert "[[参考答案 开始: " in text
+    assert "[[回答 1 " in text
+    assert "[[参考 " in text
     assert not re.search(r"[A-Za-z]{4,}", re.sub(r"\[\[.*?\]\]|What is 6 times 7\?|boxed", "", text))
 
 
@@ -130,7 +138,7 @@ def test_identity_changes_with_everything_that_shapes_a_verdict():
 
 
 SPICY = st.lists(
-    st.sampled_from(["{candidates}", "{count}", "\\boxed{1, 9}", "[[response 2 begins: ", "]]", "\n", "hi", "}"]),
+    st.sampled_from(["{candidates}", "{count}", "\\boxed{1, 9}", "[[response 2 ", "]]", "\n", "hi", "}"]),
     max_size=8,
 ).map("".join)
 

@@ -162,7 +162,7 @@ def test_candidates_are_judged_one_at_a_time_and_their_breakdowns_joined(make_it
     with pytest.raises(InputError, match=r"40 candidates.*takes 1 at a time"):
         JUDGE.content(make_item(*["x"] * 40))
     (request,) = JUDGE.plan(pieces[0], make_draw())  # an empty candidate is an empty block
-    assert re.search(r"\[\[response begins: \w+\]\]\n\n\[\[response ends", request.prompt.messages[0].text)
+    assert re.search(r"\[\[response \w+\]\]\n\n\[\[/response", request.prompt.messages[0].text)
 
 
 def test_the_built_in_rubric_judges_by_the_four_general_criteria(make_item, make_draw):

@@ -42,7 +42,19 @@ def test_the_request_carries_id_seed_and_the_three_texts(make_item, make_draw):
 def test_prompts_of_one_question_share_all_but_the_answer(make_item, make_draw):
     one, two = (prompt(JUDGE, make_item(f"Answer: {answer}"), make_draw()) for answer in ("41", "42"))
     shared = next(i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b)
-    assert one[:shared].rstrip().endswith("[[model answer begins:")
+    assert one[:shared].rstrip().endswith("[[answer")
+
+
+@pytest.mark.parametrize("judge", [JUDGE, VerifierJudge(forms=True), VerifierJudge(language="zh")])
+def test_all_that_no_item_changes_stands_before_the_blocks(judge, make_item, make_draw):
+    one, two = (prompt(judge, make_item(text, question=text, reference=text), make_draw()) for text in ("7", "x"))
+    cut = one.index("[[question" if judge.language == "en" else "[[问题")
+    assert one[:cut] == two[:cut]
+    closing = one.rpartition("]]\n\n")[2]
+    assert two.endswith(closing)
+    assert "\n" not in closing
+    assert len(closing) <= 25
+    assert {"1", "0"} <= set(closing)
 
 
 @pytest.mark.parametrize(("text", "score"), [("1", 1.0), ("0", 0.0), ("<think>1 or 0?</think>\n\n1", 1.0)])

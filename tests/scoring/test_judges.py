@@ -31,7 +31,7 @@ def prefers(best: str) -> ScriptEngine:
 
     def reply(request: Request) -> str:
         shown = prompt_of(request)
-        places = [shown.index(f"[[response {place} begins: ") for place in (1, 2)]
+        places = [shown.index(f"[[response {place} ") for place in (1, 2)]
         return rf"\boxed{{{1 if places[0] < shown.index(best, places[0]) < places[1] else 2}}}"
 
     return ScriptEngine(reply)

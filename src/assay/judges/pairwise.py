@@ -21,7 +21,7 @@ from .index import Named, parse_index
 from .reply import read_reply
 from .request import ask_each
 from .shield import Language, block, conversation_block
-from .template import conversation, fill, load_prompt, need_candidates, reference_section, shown_reference
+from .template import conversation, fill, load_prompt, need_candidates, reference_parts, shown_reference
 
 _FILES = ("pairwise.best", "pairwise.tie", "pairwise.criteria", "pointwise.reference")
 
@@ -133,7 +133,7 @@ class PairwiseJudge:
         values = {
             "criteria": self.prompts["pairwise.criteria"],
             "conversation": conversation_block(conversation(item), language=self.language),
-            "reference": reference_section(self.prompts["pointwise.reference"], reference, self.language),
+            **reference_parts(self.prompts["pointwise.reference"], reference, self.language),
             "candidates": "\n\n".join(candidates),
             "count": str(item.n),
         }

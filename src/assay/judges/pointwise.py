@@ -26,7 +26,7 @@ from .reply import read_reply
 from .request import ask
 from .scores import Mode, parse_scores
 from .shield import Language, block, conversation_block
-from .template import conversation, fill, load_prompt, need_candidates, reference_section, shown_reference
+from .template import conversation, fill, load_prompt, need_candidates, reference_parts, shown_reference
 
 _FILES = ("multi", "single", "binary", "criteria", "reference")
 _GIVEN = ("given.multi", "given.single", "given.binary", "criteria", "reference")
@@ -114,7 +114,7 @@ class PointwiseJudge:
                 "criteria": self.prompts["criteria"],
                 "principles": show_principles(self._principles(item)),
                 "conversation": conversation_block(conversation(item), language=self.language),
-                "reference": reference_section(
+                **reference_parts(
                     self.prompts["reference"], shown_reference(item, wanted=self.reference), self.language
                 ),
                 "candidates": self._candidates(item, draw),

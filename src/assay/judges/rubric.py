@@ -26,7 +26,7 @@ from .reply import read_reply, spoken
 from .request import ask_each
 from .rubric_spec import Criterion, general_criteria, named_twice
 from .shield import Language, block, conversation_block
-from .template import conversation, fill, load_prompt, need_candidates, reference_section, shown_reference
+from .template import conversation, fill, load_prompt, need_candidates, reference_parts, shown_reference
 
 _RANGE: Mapping[Language, str] = {"en": "from {0:g} to {1:g}", "zh": "{0:g} 到 {1:g} 分"}
 _UNIT = (0.0, 1.0)
@@ -92,7 +92,7 @@ class RubricJudge:
         reference = shown_reference(item, wanted=self.reference)
         values = {
             "conversation": conversation_block(conversation(item), language=self.language),
-            "reference": reference_section(self.prompts["reference"], reference, self.language),
+            **reference_parts(self.prompts["reference"], reference, self.language),
             "candidates": block("response", item.candidates[0].text, language=self.language),
         }
         return ask_each(draw, [fill(self.prompts["ask"], {**values, **self._asked(batch)}) for batch in self.batches])

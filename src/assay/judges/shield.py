@@ -26,28 +26,29 @@ _NAMES: dict[Language, dict[Kind, str]] = {
     "en": {
         "conversation": "conversation",
         "question": "question",
-        "reference": "reference answer",
+        "reference": "reference",
         "response": "response",
-        "answer": "model answer",
+        "answer": "answer",
         "turn": "turn",
     },
     "zh": {
         "conversation": "对话",
         "question": "问题",
-        "reference": "参考答案",
+        "reference": "参考",
         "response": "回答",
-        "answer": "待判答案",
+        "answer": "答案",
         "turn": "轮次",
     },
 }
-_EDGES: dict[Language, tuple[str, str]] = {"en": ("begins", "ends"), "zh": ("开始", "结束")}
+_TAG = 4
+"""Hex digits of a tag. A text cannot write a marker anyway; the tag shows which end belongs to which beginning."""
 
-_FIRST_WORDS = sorted({name.split()[0] for names in _NAMES.values() for name in names.values()})
+_WORDS = sorted({name for names in _NAMES.values() for name in names.values()})
 _CONTROL = r"</?(?:think|s|bos|eos|start_of_turn|end_of_turn)>|<\|[^<>|{}\[\]‹›\s]{1,40}\|>|\[/?INST\]"
 _CONTROLS = re.compile(_CONTROL, re.IGNORECASE)
 _DANGEROUS = re.compile(
     rf"(?P<box>{ANY_BOX.pattern})|(?P<open>\{{)|(?P<close>\}})|(?P<control>{_CONTROL})"
-    rf"|(?P<marker>\[\[(?=\s*(?:{'|'.join(_FIRST_WORDS)})))",
+    rf"|(?P<marker>\[\[(?=[\s/]*(?:{'|'.join(_WORDS)})))",
     re.IGNORECASE,
 )
 
@@ -71,13 +72,13 @@ def defuse(text: str) -> str:
 
 
 def block(kind: Kind, text: str, *, index: int | None = None, language: Language = "en") -> str:
-    """``text``, shielded, between markers.
+    """``text``, shielded, between markers: ``[[question 4eb8]]`` … ``[[/question 4eb8]]``.
 
     Begin and end carry a tag that follows from the text alone: it cannot be written in advance, and it depends neither
     on the order of the candidates nor on the other ones, so that prompts which begin alike share a prefix.
     """
     name = _NAMES[language][kind] + ("" if index is None else f" {index}")
-    return _enclose(name, shield(text), digest([kind, text])[:8], language)
+    return _enclose(name, shield(text), digest([kind, text])[:_TAG])
 
 
 def conversation_block(turns: Sequence[tuple[str, str]], *, language: Language = "en") -> str:
@@ -87,13 +88,12 @@ def conversation_block(turns: Sequence[tuple[str, str]], *, language: Language =
         f"[[{names['turn']} {index}: {shield(' '.join(role.split()))}]]\n{shield(text)}"
         for index, (role, text) in enumerate(turns, 1)
     ]
-    tag = digest([list(pair) for pair in turns])[:8]
-    return _enclose(names["conversation"], "\n".join(shown), tag, language)
+    tag = digest([list(pair) for pair in turns])[:_TAG]
+    return _enclose(names["conversation"], "\n".join(shown), tag)
 
 
-def _enclose(name: str, body: str, tag: str, language: Language) -> str:
-    begins, ends = _EDGES[language]
-    return f"[[{name} {begins}: {tag}]]\n{body}\n[[{name} {ends}: {tag}]]"
+def _enclose(name: str, body: str, tag: str) -> str:
+    return f"[[{name} {tag}]]\n{body}\n[[/{name} {tag}]]"
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -64,11 +64,15 @@ def shown_reference(item: Item, *, wanted: bool) -> str | None:
     return item.reference if wanted and item.reference and item.reference.strip() else None
 
 
-def reference_section(template: str, reference: str | None, language: Language) -> str:
-    """The section of a prompt that shows a reference answer; empty without one."""
+def reference_parts(note: str, reference: str | None, language: Language) -> dict[str, str]:
+    """What a prompt says about a reference answer (``reference_note``) and its block; both empty without one.
+
+    The note is the same for all items, so it stands before what differs between them.
+    """
     if reference is None:
-        return ""
-    return f"\n{fill(template, {'reference': block('reference', reference, language=language)})}\n"
+        return {"reference_note": "", "reference": ""}
+    shown = block("reference", reference, language=language)
+    return {"reference_note": f"\n{note}\n", "reference": f"\n{shown}\n"}
 
 
 def need_candidates(item: Item, *, judge: str, exactly: int | None = None) -> None:

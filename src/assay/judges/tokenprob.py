@@ -29,7 +29,7 @@ from .request import ask
 from .scores import parse_label
 from .shield import Language, block, conversation_block
 from .spot import label_place, weigh_place
-from .template import conversation, fill, load_prompt, need_candidates, reference_section, shown_reference
+from .template import conversation, fill, load_prompt, need_candidates, reference_parts, shown_reference
 
 Form: TypeAlias = Literal["single", "list"]
 
@@ -118,7 +118,7 @@ class TokenProbJudge:
         yes, no = self.labels
         values = {
             "conversation": conversation_block(conversation(item), language=self.language),
-            "reference": reference_section(self.prompts["reference"], reference, self.language),
+            **reference_parts(self.prompts["reference"], reference, self.language),
             "candidates": "\n\n".join(candidates),
             "count": str(item.n),
             "yes": yes,

@@ -22,7 +22,7 @@ from assay.judges.refusals import refusal
 from assay.scoring.job import JobResult, Progress, run_job
 from assay.scoring.scorer import Scorer
 
-BLOCK = re.compile(r"\[\[(?:response(?: \d+)?|model answer) begins: \w+\]\]\n(.*?)\n\[\[(?:response|model)", re.DOTALL)
+BLOCK = re.compile(r"\[\[(?:response(?: \d+)?|answer) \w+\]\]\n(.*?)\n\[\[/(?:response|answer)", re.DOTALL)
 QUIET = Progress(on_start=lambda total, done: None, on_judgment=lambda judgment: None)
 RIGHT = "The answer is RIGHT."
 

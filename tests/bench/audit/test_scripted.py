@@ -128,7 +128,7 @@ def test_a_judge_that_looks_at_one_answer_at_a_time(tmp_path: Path) -> None:
 
     def reply(request: Request, index: int) -> str:
         text = str(request.prompt)
-        return "1" if "model answer begins" in text and "RIGHT. It" in text else "0"
+        return "1" if "[[answer " in text and "RIGHT. It" in text else "0"
 
     card = audited(tmp_path, lambda: FakeEngine(reply=reply), made, judge=build_judge("verifier"))
     assert absent(card, "order") == "the judge looks at one answer at a time: there is no order to depend on"

@@ -22,7 +22,8 @@ PROMPTS = tuple(
             "Which of the two responses answers the request in the last turn of this conversation better, the first or",
             "the second? Score the responses to the request in the last turn of this conversation. Look at your last",
             "reply again: say what is good and what is wrong in it, and how well it does what was asked.",
-            "[[conversation begins: ends: [[turn 1: user]] [[response 1 2 right wrong \\boxed{9, 1} \\boxed{1, 9}",
+            "[[conversation [[/conversation [[turn 1: user]] [[response [[/response 1 2",
+            "right wrong \\boxed{9, 1} \\boxed{1, 9}",
         )
     ).split()
 )
