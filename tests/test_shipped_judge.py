@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from benchmarks.shipped_judge import sets
 from benchmarks.shipped_judge.figures import Answered, Rates, either, summary
+from benchmarks.shipped_judge.leaks import leaked, trained_prompts
 from benchmarks.shipped_judge.pairs import rates
+from benchmarks.shipped_judge.rules import exact, groups
 
-from assay.core.types import Candidate, Item, Message
+from assay.core.types import Candidate, ChatPrompt, Draw, Item, Message
 from assay.judges.extract import final_answer
+from assay.judges.verifier import VerifierJudge
 
 
 def one(gold: float, said: float | None, kind: str = "a", form: str = "f") -> Answered:
@@ -61,3 +66,34 @@ def test_attacks_are_wrong_and_those_of_the_audit_are_among_them() -> None:
     found = sets.attacks(1)
     assert {each.item.gold for each in found} == {(0.0,)}
     assert any(each.form == "audit: turn" for each in found)
+
+
+def test_few_items_and_none_come_to_an_end() -> None:
+    assert sets.attacks(0) == []
+    assert sets.verified("held", 0) == []
+    assert set(Counter((each.kind, each.item.gold) for each in sets.verified("held", 10)).values()) == {1}
+
+
+def test_hedges_are_wrong_and_counted_beside_right_answers_and_near_misses() -> None:
+    hedged, held = sets.hedges(5), sets.verified("held", 40)
+    assert [each.item.gold for each in hedged] == [(0.0,)] * 5
+    found = groups(held, {"hedges": hedged})
+    assert len(found["right, written otherwise"]) == len(found["near misses"]) == len(held) / 2
+    assert sum(len(each) for name, each in found.items() if name.startswith("near misses: ")) == len(held) / 2
+    assert exact([each.item for each in found["right, written otherwise"]]) == [0.0] * (len(held) // 2)
+
+
+def test_prompts_among_the_rows_trained_on_are_counted_whatever_their_form(tmp_path: Path) -> None:
+    measured = sets.verified("held", 40)[:3]
+    rows: list[str] = []
+    for judge, one in zip([VerifierJudge(language="zh"), VerifierJudge(forms=True)], measured, strict=False):
+        prompt = judge.plan(one.item, Draw(vote=0, seed=7, order=(0,)))[0].prompt
+        assert isinstance(prompt, ChatPrompt)
+        turns = [{"role": message.role, "content": message.text} for message in prompt.messages]
+        rows.append(json.dumps({"prompt_messages": turns, "completion": "1"}))
+    file = tmp_path / "train.jsonl"
+    file.write_text("\n".join([*rows, rows[0]]) + "\n")
+    trained = trained_prompts(file)
+    assert len(trained) == 2
+    assert leaked(measured, trained) == 2
+    assert leaked(sets.pairs(2), trained) == 0

@@ -20,20 +20,20 @@ TEMPERATURE = 0.5
 VOTES = 8
 
 
-def measure_pairs(model: Fast, measured: Sequence[Measured], *, batch: int, new_tokens: int = 32) -> dict[str, Any]:
+def measure_pairs(model: Fast, measured: Sequence[Measured], *, new_tokens: int = 32) -> dict[str, Any]:
     """Accuracy, ties and texts without a verdict: greedily in the order given, swapped, and of ``VOTES`` votes."""
     judge = PointwiseJudge()
     items = [one.item for one in measured]
     found: dict[str, Any] = {}
     for name, order in (("greedy", (0, 1)), ("swapped", (1, 0))):
         draws = [Draw(vote=0, seed=0, order=order) for _ in items]
-        read = model.read(judge, items, draws, new_tokens=new_tokens, batch=batch)
+        read = model.read(judge, items, draws, new_tokens=new_tokens)
         found[name] = rates(items, [_scores([one]) for one in read])
         found[name]["kind"] = _by_kind(measured, [_scores([one]) for one in read])
     votes: list[list[Verdict | None]] = [[] for _ in items]
     for vote in range(VOTES):
         draws = [make_draw(judge.asks, content_hash(judge, item), item.n, vote=vote) for item in items]
-        texts = model.read(judge, items, draws, new_tokens=new_tokens, temperature=TEMPERATURE, batch=batch)
+        texts = model.read(judge, items, draws, new_tokens=new_tokens, temperature=TEMPERATURE)
         for place, one in enumerate(texts):
             votes[place].append(one)
     found["vote 1"] = rates(items, [_scores(each[:1]) for each in votes])

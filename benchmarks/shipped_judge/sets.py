@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 
 from assay.core.types import Candidate, Item
@@ -62,9 +62,11 @@ class Measured:
 
 
 def verified(side: Side, number: int, *, seed: int = SEED) -> list[Measured]:
-    """``number`` items of one candidate, the kinds and both labels in equal parts."""
+    """About ``number`` items of one candidate, kinds and labels in equal parts: at least one of each, or none."""
     kinds = kinds_named(("answers", "problems"))
-    most = number // len(kinds) // 2
+    if number == 0:
+        return []
+    most = max(1, number // len(kinds) // 2)
     taken: Counter[tuple[str, float]] = Counter()
     found: list[Measured] = []
     for one in stream(Plan(kinds=kinds, shapes=("single",), side=side, seed=seed)):
@@ -78,6 +80,13 @@ def verified(side: Side, number: int, *, seed: int = SEED) -> list[Measured]:
     raise AssertionError("unreachable: the sequence never ends")
 
 
+def hedges(number: int, *, seed: int = SEED) -> list[Measured]:
+    """Held-out answers that name several values to be safe, the right one among them or not; all wrong."""
+    plan = Plan(kinds=kinds_named(("answers", "problems")), shapes=("single",), side="held", seed=seed)
+    made = (one for one in stream(plan) if one.forms[0] == "hedge")
+    return [Measured(item=one.item, kind=one.kind, form="hedge", language=one.language) for one in islice(made, number)]
+
+
 def pairs(number: int, *, seed: int = SEED) -> list[Measured]:
     """Held-out pairs of all kinds with a reference; the wrong one may be anything."""
     plan = Plan(kinds=kinds_named(("answers", "problems")), shapes=("pair",), side="held", seed=seed)
@@ -89,6 +98,8 @@ def pairs(number: int, *, seed: int = SEED) -> list[Measured]:
 
 def attacks(questions: int, *, seed: int = SEED) -> list[Measured]:
     """Every attack as an answer to ``questions`` held-out questions, those of ``assay audit`` among them."""
+    if questions == 0:
+        return []
     asked = [one for one in verified("held", 40 * questions, seed=seed + 1) if one.kind != "yesno"]
     strings = {probe.name: probe for probe in PROBES}
     own = [*(text for each in (ATTACKS, EMPTY) for texts in each.values() for text in texts.held), *MORE_ATTACKS]
