@@ -27,6 +27,7 @@ from assay.judges.pointwise import PointwiseJudge
 from assay.judges.probes import swapped
 from assay.judges.verifier import VerifierJudge
 from assay.scoring.cache import VerdictCache
+from assay.scoring.reasking import REASK
 from assay.scoring.scorer import Scorer
 from assay.voting.plan import VotePlan
 
@@ -120,7 +121,9 @@ class Asking:
     ) -> list[tuple[float, ...] | None]:
         """The same under a plan of votes."""
         sampling = SamplingParams(temperature=temperature, max_new_tokens=NEW_TOKENS[mode])
-        scorer = Scorer(self._engine, sampling=sampling, cache=self._cache)
+        # Asked again greedily, the model says the same again.
+        again = REASK if temperature else 0
+        scorer = Scorer(self._engine, sampling=sampling, cache=self._cache, reask=again)
         places = asyncio.Semaphore(IN_FLIGHT)
 
         async def scores(item: Item) -> tuple[float, ...] | None:
