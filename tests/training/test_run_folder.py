@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import InputError
-from assay.training.run_folder import one_writer
+from assay.training.run_folder import begin_folder, one_writer
 
 
 @pytest.mark.parametrize("saves", ["run/checkpoints", "elsewhere"])
@@ -27,3 +27,23 @@ def test_two_runs_do_not_save_into_one_folder(tmp_path: Path) -> None:
             one_writer(tmp_path / "two", tmp_path / "shared", second)
     with ExitStack() as third:
         one_writer(tmp_path / "two", tmp_path / "shared", third)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("held", ['{"model_type": "llama"}', "[]", "{", ""])
+def test_a_config_that_no_run_wrote_is_left_alone(tmp_path: Path, held: str, begun: bool) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(held)
+    with pytest.raises(InputError, match=r"config.json' is not the settings of a run.*name another --run-dir"):
+        begin_folder(path, {"run_dir": "r", "lr": 1.0}, may_change=(), begun=begun)
+    assert path.read_text() == held
+
+
+def test_a_run_that_left_nothing_may_be_begun_with_other_settings(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    first, second = {"run_dir": "r", "lr": 1.0}, {"run_dir": "r", "lr": 2.0}
+    assert begin_folder(path, first, may_change=(), begun=False) == first
+    assert begin_folder(path, second, may_change=(), begun=False) == second
+    with pytest.raises(InputError, match=r"holds a run with lr=2.0 instead of 1.0"):
+        begin_folder(path, first, may_change=(), begun=True)
+    assert begin_folder(path, first, may_change=("lr",), begun=True) == second

@@ -11,7 +11,7 @@ import json
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from assay.core.errors import InputError
 from assay.core.files import write_whole
@@ -41,18 +41,33 @@ def begin_folder(path: Path, told: Mapping[str, Any], *, may_change: Collection[
         may_change: names of settings under which the steps that were made are the same steps.
 
     Raises:
-        InputError: the folder holds another run. OutputError: it cannot be written.
+        InputError: the folder holds another run, or a file of this name that no run wrote. OutputError: it cannot be
+            written.
     """
-    before = _before(path, told, may_change) if begun and path.exists() else told
+    before = _read(path) if path.exists() else told
+    if begun:
+        _refuse_another(path, before, told, may_change)
     write_whole(path, json.dumps(told, indent=1, sort_keys=True))
-    return before
+    return before if begun else told
 
 
-def _before(path: Path, told: Mapping[str, Any], may_change: Collection[str]) -> Mapping[str, Any]:
+def _read(path: Path) -> Mapping[str, Any]:
+    """Also before a first step: a model's folder has a ``config.json`` of its own, which must not be written over."""
     try:
         before = json.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise InputError(f"{str(path)!r} is not the settings of a run: {error}; name another --run-dir") from error
+    if not isinstance(before, dict) or "run_dir" not in before:
+        raise InputError(
+            f"{str(path)!r} is not the settings of a run, it names no 'run_dir', and would be written over: "
+            "name another --run-dir"
+        )
+    return cast("Mapping[str, Any]", before)
+
+
+def _refuse_another(
+    path: Path, before: Mapping[str, Any], told: Mapping[str, Any], may_change: Collection[str]
+) -> None:
     changed = [name for name in told if name not in may_change and before.get(name) != told[name]]
     if changed:
         name = changed[0]
@@ -61,4 +76,3 @@ def _before(path: Path, told: Mapping[str, Any], may_change: Collection[str]) ->
             + (f" (and {len(changed) - 1} more differences)" if len(changed) > 1 else "")
             + ": give the same settings to go on with it, or name another --run-dir"
         )
-    return before
