@@ -20,6 +20,19 @@ def test_a_run_folder_is_written_by_one(tmp_path: Path, saves: str) -> None:
     assert not list(tmp_path.rglob(".lock")), "a place of its own that was taken first is given back"
 
 
+def test_no_run_saves_among_the_checkpoints_of_another(tmp_path: Path) -> None:
+    with ExitStack() as first, ExitStack() as second:
+        one_writer(tmp_path / "one", tmp_path / "one" / "checkpoints", first)
+        with pytest.raises(InputError, match=r"checkpoints' is being written by another run .* or name another --save"):
+            one_writer(tmp_path / "two", tmp_path / "one" / "checkpoints", second)
+
+
+def test_a_run_may_save_into_its_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    with ExitStack() as held:
+        one_writer(tmp_path / "one", tmp_path / "link", held)
+
+
 def test_two_runs_do_not_save_into_one_folder(tmp_path: Path) -> None:
     with ExitStack() as first, ExitStack() as second:
         one_writer(tmp_path / "one", tmp_path / "shared", first)
@@ -47,3 +60,10 @@ def test_a_run_that_left_nothing_may_be_begun_with_other_settings(tmp_path: Path
     with pytest.raises(InputError, match=r"holds a run with lr=2.0 instead of 1.0"):
         begin_folder(path, first, may_change=(), begun=True)
     assert begin_folder(path, first, may_change=("lr",), begun=True) == second
+
+
+def test_steps_without_settings_are_those_of_another_run(tmp_path: Path) -> None:
+    path = tmp_path / "config.json"
+    with pytest.raises(InputError, match=r"no '.*config.json' with its settings: name another --run-dir.*--save"):
+        begin_folder(path, {"run_dir": "r"}, may_change=(), begun=True)
+    assert not path.exists()

@@ -21,15 +21,17 @@ CONFIG, LOCK = "config.json", ".lock"
 
 
 def one_writer(run_dir: Path, checkpoints: Path, stack: ExitStack) -> None:
-    """Hold the folder of a run until ``stack`` is left, and that of its checkpoints where it is another (``--save``).
+    """Hold the folder of a run and that of its checkpoints until ``stack`` is left.
+
+    Both, also where the one is in the other: a second run may name the first one's checkpoints with ``--save``.
 
     Raises:
         InputError: another run writes one of them. OutputError: it cannot be written.
     """
-    flags = {run_dir: "--run-dir"}
-    if run_dir.resolve() not in checkpoints.resolve().parents:
-        flags[checkpoints] = "--save"
-    for folder, flag in flags.items():
+    folders = [(run_dir, "--run-dir")]
+    if run_dir.resolve() != checkpoints.resolve():
+        folders.append((checkpoints, "--save"))
+    for folder, flag in folders:
         stack.enter_context(Lock(folder / LOCK, f"the folder {str(folder)!r}", f"name another {flag}"))
 
 
@@ -41,11 +43,12 @@ def begin_folder(path: Path, told: Mapping[str, Any], *, may_change: Collection[
         may_change: names of settings under which the steps that were made are the same steps.
 
     Raises:
-        InputError: the folder holds another run, or a file of this name that no run wrote. OutputError: it cannot be
-            written.
+        InputError: the folder holds another run, or steps without settings, or a file of this name that no run
+            wrote. OutputError: it cannot be written.
     """
     before = _read(path) if path.exists() else told
     if begun:
+        _refuse_unknown(path)
         _refuse_another(path, before, told, may_change)
     write_whole(path, json.dumps(told, indent=1, sort_keys=True))
     return before if begun else told
@@ -63,6 +66,15 @@ def _read(path: Path) -> Mapping[str, Any]:
             "name another --run-dir"
         )
     return cast("Mapping[str, Any]", before)
+
+
+def _refuse_unknown(path: Path) -> None:
+    """Steps whose settings nobody can say are another run's: this one would go on from them, and delete them."""
+    if not path.exists():
+        raise InputError(
+            f"there are checkpoints or metrics of a run already, and no {str(path)!r} with its settings: name another "
+            "--run-dir, and where --save is said another --save; --load CHECKPOINT begins with the weights of that run"
+        )
 
 
 def _refuse_another(
