@@ -28,7 +28,7 @@ from assay.judges import Judge, build_judge
 from assay.judges.pointwise import PointwiseJudge
 from assay.report.summary import summarise
 from assay.report.sweep import Step, sweep_table
-from assay.scoring.job import Job, JobResult, Progress, run_job
+from assay.scoring.job import JobResult, JudgingJob, Progress, run_job
 from assay.scoring.replay import read_again, recorded_plan, recordings, replay, replayed_rows
 from assay.scoring.scorer import Scorer
 from assay.voting.plan import VotePlan
@@ -76,7 +76,7 @@ async def record(out: Path, things: list[Item], plan: VotePlan) -> int:
     """The recording; returns how many calls of the engine it took."""
     engine = FakeEngine(FakeConfig(replies=tuple(ABOUT + end for end in ENDS)))
     scorer = Scorer(engine, reask=0)
-    job = Job(judge=build_judge("pointwise"), items=things, out=out, plan=plan, concurrency=64)
+    job = JudgingJob(judge=build_judge("pointwise"), items=things, out=out, plan=plan, concurrency=64)
     quiet = Progress(on_start=lambda _all, _done: None, on_judgment=lambda _: None)
     await run_job(job, scorer, quiet, JobResult())
     return scorer.counts.usage.calls

@@ -15,7 +15,7 @@ import pytest
 import assay.cli.train_run
 from assay.cli.main import main
 from assay.cli.train import TrainFlags
-from assay.placement import Plan, load_plan
+from assay.placement import PlacementPlan, load_plan
 from assay.rl.config import TrainConfig
 
 ROOT = Path(__file__).parents[2]
@@ -53,12 +53,12 @@ def trained(monkeypatch: pytest.MonkeyPatch, *said: str) -> TrainConfig:
     return TrainConfig(**{name: getattr(flags, name) for name in names})
 
 
-def planned(monkeypatch: pytest.MonkeyPatch, *said: str) -> Plan:
+def planned(monkeypatch: pytest.MonkeyPatch, *said: str) -> PlacementPlan:
     """What ``assay plan --json`` prints."""
     return load_plan(json.loads(_called(monkeypatch, "plan", *said, "--json")))
 
 
-def ranges(plan: Plan) -> dict[str, tuple[int, int]]:
+def ranges(plan: PlacementPlan) -> dict[str, tuple[int, int]]:
     """First and last GPU of everybody who has one."""
     return {name: (claim.gpus[0], claim.gpus[-1]) for name, claim in plan.claims.items() if claim.gpus}
 

@@ -5,7 +5,7 @@ from typing import Any
 from assay.placement import (
     JudgeLoad,
     Mode,
-    Plan,
+    PlacementPlan,
     Workload,
     dump_plan,
     load_plan,
@@ -19,14 +19,14 @@ from . import configs, scripts
 from .scripts import flags
 
 
-def advised(given: dict[str, Any], work: Workload, cluster: str = "1x8xH200") -> Plan:
+def advised(given: dict[str, Any], work: Workload, cluster: str = "1x8xH200") -> PlacementPlan:
     wanted = flags(given)
     judge = read_shape(configs.QWEN3_30B_A3B, "judge")
     job = make_job(wanted, read_shape(configs.QWEN3_4B, "policy"), dict.fromkeys(wanted.specs(), judge), workload=work)
     return plan(wanted, parse_cluster(cluster), job)
 
 
-def seconds(found: Plan, mode: Mode) -> float:
+def seconds(found: PlacementPlan, mode: Mode) -> float:
     assert found.advice is not None
     (one,) = [o.seconds for o in found.advice.options if o.mode == mode and o.layout != "as given"]
     assert one is not None

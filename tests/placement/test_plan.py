@@ -16,7 +16,7 @@ from assay.placement import (
     Mode,
     PhaseKind,
     PlacementFlags,
-    Plan,
+    PlacementPlan,
     dump_plan,
     load_plan,
     parse_cluster,
@@ -71,7 +71,7 @@ def test_a_plan_is_inside_its_cluster_and_engines_are_whole_on_nodes(request: tu
     _nobody_overlaps(plan)
 
 
-def _nobody_overlaps(plan: Plan) -> None:
+def _nobody_overlaps(plan: PlacementPlan) -> None:
     for gpu, bundle in enumerate(plan.bundles):
         tenants = plan.on(gpu)
         engines = [claim for claim in tenants if claim.kind in (Kind.ROLLOUT, Kind.JUDGE)]

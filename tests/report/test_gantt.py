@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from assay.core.errors import InputError, OutputError
-from assay.placement import PlacementFlags, Plan, Prediction, Span, parse_cluster, place
+from assay.placement import PlacementFlags, PlacementPlan, Prediction, Span, parse_cluster, place
 from assay.report.gantt import IDLE, PLOT, gantt, write_gantt
 from assay.report.glyphs import dots
 from assay.report.picture import Box, Label, Picture
 
 
-def planned(rollout: int, genrm: int) -> Plan:
+def planned(rollout: int, genrm: int) -> PlacementPlan:
     flags = PlacementFlags.model_validate(
         {
             "genrm_model_path": "judge",
@@ -37,7 +37,7 @@ def planned(rollout: int, genrm: int) -> Plan:
     return replace(place(flags, parse_cluster("1x2xH200")), prediction=prediction)
 
 
-def bars(plan: Plan) -> list[Box]:
+def bars(plan: PlacementPlan) -> list[Box]:
     assert plan.prediction is not None
     drawn = gantt(plan, plan.prediction).boxes
     return [box for box in drawn if box.title not in ("", "idle")]

@@ -17,7 +17,7 @@ from assay.rl.algorithm import AlgorithmConfig
 from assay.rl.cursor import Cursor
 from assay.rl.local.publish import InProcess
 from assay.rl.local.trainer import LocalTrainer
-from assay.rl.loop import Loop, LoopConfig, Parts
+from assay.rl.loop import Loop, LoopConfig, LoopParts
 from assay.rl.memory import Memory
 from assay.rl.residency import Residency
 from assay.rl.rollout.ahead import RolloutAhead
@@ -112,7 +112,7 @@ def build(
         else RolloutAhead(groups, cursor, prompt, rollout, max_staleness=ahead)
     )
     seen = Seen()
-    parts = Parts(
+    parts = LoopParts(
         phases=PHASES,
         source=source,
         trainer=policy,

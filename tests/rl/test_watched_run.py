@@ -16,7 +16,7 @@ from assay.core.types import Json
 from assay.placement.plans import Phase, PhaseKind
 from assay.rl.cursor import Cursor
 from assay.rl.evaluation import EvalConfig, EvalSet, Evaluation, eval_groups
-from assay.rl.loop import Loop, LoopConfig, Parts
+from assay.rl.loop import Loop, LoopConfig, LoopParts
 from assay.rl.memory import Memory
 from assay.rl.monitor.config import MonitorConfig
 from assay.rl.monitor.monitor import Monitor
@@ -167,7 +167,7 @@ async def _run(folder: Path, fuse: Fuse) -> None:
 
     observers = [record, Kills(), evaluation, monitor, Kills(), tracking, Kills()]
     phases = [Phase(kind=kind, awake=()) for kind in (PhaseKind.GENERATE, PhaseKind.TRAIN, PhaseKind.SYNC)]
-    parts = Parts(
+    parts = LoopParts(
         phases=phases,
         source=RolloutNow(groups, cursor, prompt, rollout),
         trainer=policy,

@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.core.types import Candidate, ChatPrompt, Item, Message, Request
 from assay.engines.fake.engine import FakeEngine
 from assay.judges import Judge, build_judge
-from assay.scoring.job import Job, JobResult, Progress, run_job
+from assay.scoring.job import JobResult, JudgingJob, Progress, run_job
 from assay.scoring.scorer import Scorer
 from assay.spct.general import General
 from assay.spct.plan import RftPlan
@@ -80,9 +80,9 @@ def sort(items: Sequence[Item], judge: Judge = POINTWISE) -> Sorted:
     return sort_items(items, judge, SINGLE if judge is POINTWISE else None)
 
 
-def sample(found: Sorted, how: Settings, general: General | None = None) -> list[Job]:
+def sample(found: Sorted, how: Settings, general: General | None = None) -> list[JudgingJob]:
     """Draw every sample of a build; returns the jobs that there were."""
-    made: list[Job] = []
+    made: list[JudgingJob] = []
     for _, job in jobs(found, general, how):
         scorer = Scorer(FakeEngine(reply=reply), reask=0)
         asyncio.run(run_job(job, scorer, QUIET, JobResult()))

@@ -23,7 +23,7 @@ from assay.judges import Judge
 from assay.judges.refusals import refusal
 from assay.report.audit_page import write_audit_page
 from assay.report.audit_text import markdown, print_card
-from assay.scoring.job import Job, JobResult, run_job
+from assay.scoring.job import JobResult, JudgingJob, run_job
 
 from .audit import AuditFlags
 from .building import backend, judge_of, prepared
@@ -103,7 +103,7 @@ def _for(name: Name, asking: JudgeFlags) -> JudgeFlags:
     return asking.model_copy(update=said)
 
 
-async def _run(asking: JudgeFlags, job: Job, label: str) -> None:
+async def _run(asking: JudgeFlags, job: JudgingJob, label: str) -> None:
     with judging_progress(label) as progress:
         await run_job(job, backend(asking, job.judge), progress, JobResult())
 

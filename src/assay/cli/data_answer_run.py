@@ -8,7 +8,7 @@ import sys
 from assay.core import log
 from assay.core.errors import InputError
 from assay.data import read_results, write_jsonl
-from assay.scoring.job import Job, JobResult, run_job
+from assay.scoring.job import JobResult, JudgingJob, run_job
 from assay.spct.answers import Answerer
 from assay.spct.general import load_general, mixed
 
@@ -28,7 +28,7 @@ def answer_prompts(flags: AnswerFlags) -> None:
     if flags.out.suffix != ".jsonl":
         raise InputError(f"--out {str(flags.out)!r} must end in .jsonl")
     general = load_general(flags.prompts)
-    job = Job(
+    job = JudgingJob(
         judge=Answerer(),
         items=tuple(row.item for row in general.rows if row.completion is None),
         out=flags.out.with_suffix(ANSWERS),
@@ -52,7 +52,7 @@ def answer_prompts(flags: AnswerFlags) -> None:
     end(skipped=False, made=len(rows))
 
 
-async def _run(flags: AnswerFlags, job: Job) -> None:
+async def _run(flags: AnswerFlags, job: JudgingJob) -> None:
     own = {name: value for name, value in flags if name in JudgeFlags.model_fields and name != "out"}
     with judging_progress("answers") as progress:
         await run_job(job, backend(JudgeFlags(**own, reask=0), job.judge), progress, JobResult())

@@ -26,7 +26,7 @@ from assay.report.summary import summarise
 from assay.report.tables import print_summary
 from assay.report.training_story import TrainingStory
 from assay.rl.demo import judged_by
-from assay.scoring.job import Job, JobResult, Progress, run_job
+from assay.scoring.job import JobResult, JudgingJob, Progress, run_job
 from assay.scoring.remote import RemoteScorer
 
 from .demo import DemoFlags
@@ -64,7 +64,7 @@ def run_demo(flags: DemoFlags) -> None:
 
 def _judge(url: str, judge: Judge, items: tuple[Item, ...], out: Path) -> list[ResultRow]:
     result = JobResult()
-    job = Job(judge=judge, items=items, out=out, fresh=True)
+    job = JudgingJob(judge=judge, items=items, out=out, fresh=True)
     with judging_progress(judge.name) as progress:
         asyncio.run(_through(url, job, progress, result))
     rows = read_results(out)
@@ -72,7 +72,7 @@ def _judge(url: str, judge: Judge, items: tuple[Item, ...], out: Path) -> list[R
     return rows
 
 
-async def _through(url: str, job: Job, progress: Progress, result: JobResult) -> None:
+async def _through(url: str, job: JudgingJob, progress: Progress, result: JobResult) -> None:
     # The client belongs to the event loop that it is used in.
     await run_job(job, RemoteScorer(GenRMClient(url)), progress, result)
 

@@ -12,7 +12,7 @@ from assay.core import log
 from assay.core.errors import InputError
 from assay.data import FieldMap, Items, load_items, read_results
 from assay.judges.refusals import counted
-from assay.scoring.job import Job, JobResult, Progress, run_job
+from assay.scoring.job import JobResult, JudgingJob, Progress, run_job
 
 from .building import backend, judge_of, needs_of, prepared, refuse_given, refuse_overwriting
 from .diffing import diff_runs
@@ -48,7 +48,7 @@ def judge_file(flags: JudgeFlags, source: str) -> None:
     rates_of(flags)  # what is wrong with a price is said before anything is judged
     judged_by = judge_of(flags)
     items = load_items(source, FieldMap.parse(flags.field), need=needs_of(flags))
-    job = Job(
+    job = JudgingJob(
         judge=judged_by,
         items=prepared(flags, items.items[: flags.limit]),
         out=out,
@@ -78,12 +78,12 @@ def judge_file(flags: JudgeFlags, source: str) -> None:
     end(skipped=bool(items.bad or result.skipped), made=verdicts)
 
 
-async def _run(flags: JudgeFlags, job: Job, progress: Progress, result: JobResult) -> None:
+async def _run(flags: JudgeFlags, job: JudgingJob, progress: Progress, result: JobResult) -> None:
     # Built here: an engine and a client belong to the event loop that they are used in.
     await run_job(job, backend(flags, job.judge), progress, result)
 
 
-def _show(flags: JudgeFlags, job: Job, items: Items, result: JobResult, *, stopped: bool) -> tuple[int, int]:
+def _show(flags: JudgeFlags, job: JudgingJob, items: Items, result: JobResult, *, stopped: bool) -> tuple[int, int]:
     """Show what came of it; returns how many judgments there are, and how many of them are verdicts."""
     mine = {item.id for item in job.items}
     found = read_results(job.out) if job.out.exists() else []

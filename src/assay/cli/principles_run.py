@@ -16,7 +16,7 @@ from assay.core.errors import InputError
 from assay.data import FieldMap, Items, load_items, read_results, write_jsonl
 from assay.data.principles import prompts, stored_row, take
 from assay.judges.principle_writer import PrincipleWriter
-from assay.scoring.job import Job, JobResult, Progress, run_job
+from assay.scoring.job import JobResult, JudgingJob, Progress, run_job
 
 from .building import backend
 from .ending import end
@@ -53,7 +53,7 @@ def _take(flags: PrinciplesFlags) -> None:
 
 def _ask(flags: PrinciplesFlags) -> None:
     items = load_items(flags.file, FieldMap.parse(flags.field), need=())
-    job = Job(
+    job = JudgingJob(
         judge=PrincipleWriter(language=flags.language),
         items=prompts(items.items[: flags.limit]),
         out=flags.out.with_name(f"{flags.out.name}.run.parquet"),
@@ -73,13 +73,13 @@ def _ask(flags: PrinciplesFlags) -> None:
     _tell(flags, items, job, result)
 
 
-async def _run(flags: PrinciplesFlags, job: Job, progress: Progress, result: JobResult) -> None:
+async def _run(flags: PrinciplesFlags, job: JudgingJob, progress: Progress, result: JobResult) -> None:
     # Built here: an engine belongs to the event loop that it is used in.
     same = {name: value for name, value in flags if name in _SHARED}
     await run_job(job, backend(JudgeFlags(file=flags.file, **same), job.judge), progress, result)
 
 
-def _tell(flags: PrinciplesFlags, items: Items, job: Job, result: JobResult) -> None:
+def _tell(flags: PrinciplesFlags, items: Items, job: JudgingJob, result: JobResult) -> None:
     rows = {row.item_id: row for row in read_results(job.out)}
     asked = [(item, rows[item.id]) for item in job.items if item.id in rows]
     told = [found for item, row in asked if row.ok and (found := stored_row(item, row)) is not None]

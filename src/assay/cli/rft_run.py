@@ -21,7 +21,7 @@ from assay.judges import Judge
 from assay.judges.principles import from_principles
 from assay.report.page import write_whole
 from assay.report.rft import markdown, print_report
-from assay.scoring.job import Job, JobResult, run_job
+from assay.scoring.job import JobResult, JudgingJob, run_job
 from assay.spct.general import General, load_general
 from assay.spct.plan import SOURCE, RftPlan
 from assay.spct.prompts import Said
@@ -187,6 +187,6 @@ def _for(stage: Stage, flags: RftFlags, asking: JudgeFlags) -> JudgeFlags:
     return asking.model_copy(update=said)
 
 
-async def _run(asking: JudgeFlags, job: Job, stage: Stage) -> None:
+async def _run(asking: JudgeFlags, job: JudgingJob, stage: Stage) -> None:
     with judging_progress(f"{job.judge.name}: {stage}") as progress:
         await run_job(job, backend(asking, job.judge), progress, JobResult())

@@ -8,7 +8,7 @@ from .measured import measured_rates, measured_workload
 from .model import ModelShape, read_shape
 from .planner import dump_plan, load_plan, place
 from .planning import make_job, plan
-from .plans import Claim, Kind, Mode, Phase, PhaseKind, Plan
+from .plans import Claim, Kind, Mode, Phase, PhaseKind, PlacementPlan
 
 __all__ = [
     "CARDS",
@@ -29,7 +29,7 @@ __all__ = [
     "Phase",
     "PhaseKind",
     "PlacementFlags",
-    "Plan",
+    "PlacementPlan",
     "Prediction",
     "Rates",
     "Span",

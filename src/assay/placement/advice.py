@@ -11,14 +11,14 @@ from .job import Job
 from .memory import estimate_memory
 from .options import options
 from .planner import place
-from .plans import Mode, Plan
+from .plans import Mode, PlacementPlan
 from .predict import predict
 
 SAME = 0.05
 """Options that differ by less than this share of the time are told apart by no prediction."""
 
 
-def advise(plan: Plan, flags: PlacementFlags, cluster: Cluster, job: Job) -> Advice:
+def advise(plan: PlacementPlan, flags: PlacementFlags, cluster: Cluster, job: Job) -> Advice:
     """The best option of each mode beside the plan as given, the fastest first."""
     given = plan.prediction or predict(plan, cluster, job)
     best: dict[Mode, tuple[Option, Prediction]] = {}

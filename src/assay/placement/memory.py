@@ -13,7 +13,7 @@ from .cluster import GIB, Cluster
 from .forecast import Memory, MemoryRow
 from .job import Job
 from .model import ModelShape
-from .plans import Claim, Kind, Mode, Phase, PhaseKind, Plan
+from .plans import Claim, Kind, Mode, Phase, PhaseKind, PlacementPlan
 from .trainer import awake_bytes, reference_bytes, states_bytes
 
 CONTEXT = int(1.2 * GIB)
@@ -23,7 +23,7 @@ GRAPHS = int(1.0 * GIB)
 """What an engine takes beside its share: CUDA graphs, activations."""
 
 
-def estimate_memory(plan: Plan, cluster: Cluster, job: Job) -> Memory:
+def estimate_memory(plan: PlacementPlan, cluster: Cluster, job: Job) -> Memory:
     """Memory of the plan; what cannot be is in ``refusals``, what may not be in ``warnings``."""
     cards = tuple(_card_rows(plan, cluster, job))
     hosts = tuple(_host_rows(plan, cluster, job))
@@ -55,14 +55,14 @@ def share_bytes(claim: Claim, cluster: Cluster) -> int:
     return int((claim.fraction or ALONE) * cluster.card.memory)
 
 
-def _engines(plan: Plan, job: Job) -> Iterator[tuple[str, Claim, ModelShape]]:
+def _engines(plan: PlacementPlan, job: Job) -> Iterator[tuple[str, Claim, ModelShape]]:
     for name, claim in plan.claims.items():
         shape = job.policy if claim.kind == Kind.ROLLOUT else job.judges.get(name)
         if claim.kind in (Kind.ROLLOUT, Kind.JUDGE) and claim.engines and shape is not None:
             yield name, claim, shape
 
 
-def _card_rows(plan: Plan, cluster: Cluster, job: Job) -> Iterator[MemoryRow]:
+def _card_rows(plan: PlacementPlan, cluster: Cluster, job: Job) -> Iterator[MemoryRow]:
     """A row for each phase and each set of tenants; cards with the same tenants are alike, and so may be phases."""
     alike: dict[tuple[str, ...], list[int]] = {}
     for gpu, bundle in enumerate(plan.bundles):
@@ -81,7 +81,7 @@ def _card_rows(plan: Plan, cluster: Cluster, job: Job) -> Iterator[MemoryRow]:
             yield MemoryRow(where=told, phase=f"{number + 1} {phase.kind}", parts=parts, capacity=cluster.card.memory)
 
 
-def _parts_on(gpu: int, phase: Phase, plan: Plan, cluster: Cluster, job: Job) -> dict[str, int]:
+def _parts_on(gpu: int, phase: Phase, plan: PlacementPlan, cluster: Cluster, job: Job) -> dict[str, int]:
     parts: dict[str, int] = {}
     for claim in plan.on(gpu):
         for part, size in _of_claim(claim, phase, plan, cluster, job).items():
@@ -89,7 +89,7 @@ def _parts_on(gpu: int, phase: Phase, plan: Plan, cluster: Cluster, job: Job) ->
     return {part: size for part, size in parts.items() if size}
 
 
-def _of_claim(claim: Claim, phase: Phase, plan: Plan, cluster: Cluster, job: Job) -> dict[str, int]:
+def _of_claim(claim: Claim, phase: Phase, plan: PlacementPlan, cluster: Cluster, job: Job) -> dict[str, int]:
     awake, weights_only = claim.name in phase.awake, claim.name in phase.weights_only
     ranks = len(claim.engines)
     if claim.kind == Kind.TRAIN:
@@ -111,7 +111,7 @@ def _of_claim(claim: Claim, phase: Phase, plan: Plan, cluster: Cluster, job: Job
     return {"context": CONTEXT, f"{claim.name} weights": weights if weights_only else 0}
 
 
-def _host_rows(plan: Plan, cluster: Cluster, job: Job) -> Iterator[MemoryRow]:
+def _host_rows(plan: PlacementPlan, cluster: Cluster, job: Job) -> Iterator[MemoryRow]:
     """Backups on each node: sleeping actors and judges. Nobody sleeps in the fully asynchronous mode."""
     if plan.mode == Mode.FULLY_ASYNC:
         return
@@ -132,7 +132,7 @@ def _host_rows(plan: Plan, cluster: Cluster, job: Job) -> Iterator[MemoryRow]:
             yield MemoryRow(where=f"host {node}", phase="backups", parts=found, capacity=cluster.host_memory)
 
 
-def _engine_refusals(plan: Plan, cluster: Cluster, job: Job) -> Iterator[str]:
+def _engine_refusals(plan: PlacementPlan, cluster: Cluster, job: Job) -> Iterator[str]:
     for name, claim, shape in _engines(plan, job):
         size = len(claim.engines[0])
         weights, share = shape.stored // size, share_bytes(claim, cluster)
@@ -146,7 +146,7 @@ def _engine_refusals(plan: Plan, cluster: Cluster, job: Job) -> Iterator[str]:
             )
 
 
-def _long(plan: Plan, cluster: Cluster, job: Job) -> Iterator[str]:
+def _long(plan: PlacementPlan, cluster: Cluster, job: Job) -> Iterator[str]:
     """Caches that hold few requests make engines slow."""
     for name, claim, shape in _engines(plan, job):
         fits = kv_tokens(claim, cluster, shape) // _longest(name, claim, job)

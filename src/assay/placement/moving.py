@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .cluster import Cluster
 from .job import Job
-from .plans import Claim, Kind, Mode, Plan
+from .plans import Claim, Kind, Mode, PlacementPlan
 from .speed import CANARY, DRAIN, HOST_LINK, STATES_LINK, SYNC, SYNC_RATE
 from .trainer import states_bytes
 
@@ -22,7 +22,7 @@ class Moving:
     actor_sleep: float
 
 
-def moving_seconds(plan: Plan, cluster: Cluster, job: Job) -> Moving:
+def moving_seconds(plan: PlacementPlan, cluster: Cluster, job: Job) -> Moving:
     """Measured where it was; else bytes over the host link, judges with their backup, the rollout without one."""
     rates, on_gpu = job.rates, cluster.card.name != "CPU"
     judges = max((_weights(claim, job) for claim in plan.claims.values() if claim.kind == Kind.JUDGE), default=0.0)

@@ -11,12 +11,12 @@ from .cluster import Cluster
 from .flags import PlacementFlags
 from .modes import choose_mode
 from .phases import make_phases
-from .plans import Mode, Plan
+from .plans import Mode, PlacementPlan
 
-_PLANS = TypeAdapter(Plan)
+_PLANS = TypeAdapter(PlacementPlan)
 
 
-def place(flags: PlacementFlags, cluster: Cluster) -> Plan:
+def place(flags: PlacementFlags, cluster: Cluster) -> PlacementPlan:
     """The plan, without a forecast.
 
     Raises:
@@ -28,7 +28,7 @@ def place(flags: PlacementFlags, cluster: Cluster) -> Plan:
     warnings = (*fraction_warnings(mode, claims), *_warnings(mode, flags, counts, cluster))
     used = sum(counts.values()) if mode == Mode.FULLY_ASYNC else counts["actor"]
     without = sum(not claim.engines for claim in claims.values())
-    return Plan(
+    return PlacementPlan(
         mode=mode,
         cluster=str(cluster),
         bundles=({"CPU": 1.0, "GPU": 1.0},) * used + ({"CPU": 1.0},) * without,
@@ -40,12 +40,12 @@ def place(flags: PlacementFlags, cluster: Cluster) -> Plan:
     )
 
 
-def dump_plan(plan: Plan) -> dict[str, Any]:
+def dump_plan(plan: PlacementPlan) -> dict[str, Any]:
     """JSON-able; ``load_plan`` gives an equal plan."""
     return _PLANS.dump_python(plan, mode="json")
 
 
-def load_plan(data: dict[str, Any]) -> Plan:
+def load_plan(data: dict[str, Any]) -> PlacementPlan:
     """The plan of ``dump_plan``. Raises pydantic's ValidationError for what is none."""
     return _PLANS.validate_python(data)
 

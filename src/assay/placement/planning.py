@@ -14,11 +14,11 @@ from .job import Job, Rates, Training, Workload
 from .memory import estimate_memory
 from .model import ModelShape
 from .planner import place
-from .plans import Plan
+from .plans import PlacementPlan
 from .predict import predict
 
 
-def plan(flags: PlacementFlags, cluster: Cluster, job: Job | None = None, *, compare: bool = True) -> Plan:
+def plan(flags: PlacementFlags, cluster: Cluster, job: Job | None = None, *, compare: bool = True) -> PlacementPlan:
     """The plan; with a job also its memory, the time of a step, and (``compare``) which mode would do better.
 
     Raises:

@@ -86,7 +86,7 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class PlacementPlan:
     """Everything that is decided before a run starts.
 
     ``bundles``: resources of each bundle, one per GPU in logical order, then one CPU bundle per role without GPUs.

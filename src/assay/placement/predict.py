@@ -8,7 +8,7 @@ from .cluster import Cluster
 from .forecast import Prediction, Span
 from .job import Job
 from .moving import Moving, moving_seconds
-from .plans import Mode, Plan
+from .plans import Mode, PlacementPlan
 from .simulate import EngineTime, Run, Stage, simulate
 from .speed import forward_seconds, train_seconds
 from .work import judge_stages, rollout_stage, seconds_per_request
@@ -23,7 +23,7 @@ class _Trainer:
     apart: dict[str, float]
 
 
-def predict(plan: Plan, cluster: Cluster, job: Job) -> Prediction:
+def predict(plan: PlacementPlan, cluster: Cluster, job: Job) -> Prediction:
     """One step in the steady state."""
     rollout, judges = rollout_stage(plan, cluster, job), judge_stages(plan, cluster, job)
     moving, trainer = moving_seconds(plan, cluster, job), _trainer(plan, cluster, job, rollout)
@@ -54,7 +54,7 @@ def predict(plan: Plan, cluster: Cluster, job: Job) -> Prediction:
     return timeline.prediction()
 
 
-def _trainer(plan: Plan, cluster: Cluster, job: Job, rollout: Stage) -> _Trainer:
+def _trainer(plan: PlacementPlan, cluster: Cluster, job: Job, rollout: Stage) -> _Trainer:
     work, training = job.workload, job.training
     written = sum(size for _, size in rollout.work)
     tokens = len(rollout.work) * work.prompt_tokens + written
@@ -79,7 +79,7 @@ def _trainer(plan: Plan, cluster: Cluster, job: Job, rollout: Stage) -> _Trainer
 
 
 def _async(
-    plan: Plan, gpus: int, rollout: Stage, judges: tuple[Stage, ...], moving: Moving, trainer: _Trainer
+    plan: PlacementPlan, gpus: int, rollout: Stage, judges: tuple[Stage, ...], moving: Moving, trainer: _Trainer
 ) -> Prediction:
     """The slowest pool sets the pace, unless staleness makes the pools wait for each other.
 

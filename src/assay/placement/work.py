@@ -9,12 +9,12 @@ from .cluster import Cluster
 from .job import Job
 from .memory import kv_tokens
 from .model import ModelShape
-from .plans import Claim, Kind, Plan
+from .plans import Claim, Kind, PlacementPlan
 from .simulate import Stage, lengths
 from .speed import HOST_JUDGEMENT, EngineSpeed, assumed_engine, measured_engine
 
 
-def rollout_stage(plan: Plan, cluster: Cluster, job: Job) -> Stage:
+def rollout_stage(plan: PlacementPlan, cluster: Cluster, job: Job) -> Stage:
     """The rollout: all samples of a step; a prompt is read once for its samples."""
     work, claim = job.workload, plan.claims["rollout"]
     context = work.prompt_tokens + work.response_tokens / 2
@@ -27,7 +27,7 @@ def rollout_stage(plan: Plan, cluster: Cluster, job: Job) -> Stage:
     return Stage(name="rollout", engines=claim.engines, speed=speed, work=tuple((read, size) for size in sizes))
 
 
-def judge_stages(plan: Plan, cluster: Cluster, job: Job) -> tuple[Stage, ...]:
+def judge_stages(plan: PlacementPlan, cluster: Cluster, job: Job) -> tuple[Stage, ...]:
     """The judges that cost anything: those with GPUs, a known shape and something to judge."""
     return tuple(
         _judge_stage(claim, shape, cluster, job)
@@ -44,7 +44,7 @@ def seconds_per_request(stage: Stage) -> float:
     return stage.speed.admission(prompt) + tokens * stage.speed.step(together) / together
 
 
-def _judges(plan: Plan, job: Job) -> Iterator[tuple[Claim, ModelShape]]:
+def _judges(plan: PlacementPlan, job: Job) -> Iterator[tuple[Claim, ModelShape]]:
     for name, claim in plan.claims.items():
         if claim.kind == Kind.JUDGE and claim.engines and name in job.judges:
             yield claim, job.judges[name]

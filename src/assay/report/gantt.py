@@ -9,7 +9,7 @@ from pathlib import Path
 
 from assay.core.errors import InputError
 from assay.core.files import write_whole
-from assay.placement import Kind, Plan, Prediction, Span
+from assay.placement import Kind, PlacementPlan, Prediction, Span
 
 from .picture import LETTER, Box, Label, Picture
 from .words import duration, percent
@@ -22,7 +22,7 @@ JUDGES = ("#5146d8", "#4d7c0f", "#0369a1", "#9f1239")
 LOGPROBS = "#d97706"
 
 
-def gantt(plan: Plan, prediction: Prediction) -> Picture:
+def gantt(plan: PlacementPlan, prediction: Prediction) -> Picture:
     """The picture of one step of the plan."""
     gpus = len(prediction.idle)
     scale = PLOT / prediction.seconds
@@ -46,7 +46,7 @@ def gantt(plan: Plan, prediction: Prediction) -> Picture:
     return Picture(width=LEFT + PLOT + RIGHT, height=height, boxes=tuple(boxes), labels=tuple(labels))
 
 
-def write_gantt(path: Path, plan: Plan) -> None:
+def write_gantt(path: Path, plan: PlacementPlan) -> None:
     """Write the picture as ``.html``, ``.svg`` or ``.png``.
 
     Raises:
@@ -67,7 +67,7 @@ def write_gantt(path: Path, plan: Plan) -> None:
     write_whole(path, data, what="the picture")
 
 
-def headline(plan: Plan, prediction: Prediction) -> str:
+def headline(plan: PlacementPlan, prediction: Prediction) -> str:
     """Mode, cluster and the two figures that count."""
     return (
         f"{plan.mode} on {plan.cluster}: {duration(prediction.seconds)} a step, "
@@ -75,12 +75,12 @@ def headline(plan: Plan, prediction: Prediction) -> str:
     )
 
 
-def legend(plan: Plan, prediction: Prediction) -> dict[str, str]:
+def legend(plan: PlacementPlan, prediction: Prediction) -> dict[str, str]:
     """Colour of everything that is drawn."""
     return {span.name: _colour(span, plan) for span in prediction.spans}
 
 
-def _bars(span: Span, plan: Plan, scale: float) -> Iterator[Box]:
+def _bars(span: Span, plan: PlacementPlan, scale: float) -> Iterator[Box]:
     """A bar on each GPU; where two engines are awake on a card, the judge has the lower half of its row."""
     told = f"{span.name}: {span.start:.1f} to {span.end:.1f} s, busy {percent(span.busy)}"
     claim = plan.claims[span.claim]
@@ -99,7 +99,7 @@ def _bars(span: Span, plan: Plan, scale: float) -> Iterator[Box]:
         )
 
 
-def _colour(span: Span, plan: Plan) -> str:
+def _colour(span: Span, plan: PlacementPlan) -> str:
     kind = plan.claims[span.claim].kind
     if kind == Kind.JUDGE:
         return JUDGES[plan.judges.index(span.claim) % len(JUDGES)]
@@ -119,7 +119,7 @@ def _ticks(seconds: float) -> list[float]:
     return [round(step * n, 6) for n in range(int(seconds / step) + 1)]
 
 
-def _page(plan: Plan, prediction: Prediction, picture: Picture) -> str:
+def _page(plan: PlacementPlan, prediction: Prediction, picture: Picture) -> str:
     rows = "".join(
         f"<tr><td>{escape(phase)}<td>{duration(seconds)}<td>{percent(seconds / prediction.seconds)}"
         for phase, seconds in prediction.phases.items()

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from assay.placement import GIB, Advice, Claim, Cluster, Kind, Memory, Plan, Prediction
+from assay.placement import GIB, Advice, Claim, Cluster, Kind, Memory, PlacementPlan, Prediction
 
 from .words import duration, percent
 
@@ -16,7 +16,7 @@ WIDE = 32
 """More GPUs than this are not drawn one by one."""
 
 
-def print_plan(console: Console, plan: Plan, cluster: Cluster) -> None:
+def print_plan(console: Console, plan: PlacementPlan, cluster: Cluster) -> None:
     """Print everything that the plan knows."""
     inline = "each sample is judged as it ends" if plan.inline_reward else "the batch is judged after the rollout"
     told = inline if plan.judges else "no judge"
@@ -37,7 +37,7 @@ def print_plan(console: Console, plan: Plan, cluster: Cluster) -> None:
         console.print(Text(f"warning: {warning}", style="yellow"))
 
 
-def claims_table(plan: Plan, cluster: Cluster) -> Table:
+def claims_table(plan: PlacementPlan, cluster: Cluster) -> Table:
     """Roles against the GPUs of each node: T trains, R generates, J judges, L reads log-probs."""
     table = _table("", "GPUs", "engines", "share")
     gpus = [index for index, bundle in enumerate(plan.bundles) if "GPU" in bundle]
@@ -87,7 +87,7 @@ def advice_table(advice: Advice) -> Table:
     return table
 
 
-def _phases(plan: Plan) -> Table:
+def _phases(plan: PlacementPlan) -> Table:
     table = _table("phase", "awake", "")
     for number, phase in enumerate(plan.phases, 1):
         weights = ", ".join(f"{name} (weights)" for name in phase.weights_only)

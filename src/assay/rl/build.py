@@ -11,7 +11,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from assay.placement.plans import PhaseKind, Plan
+from assay.placement.plans import PhaseKind, PlacementPlan
 from assay.scoring.scorer import Scorer
 
 from .build_loop import build_loop
@@ -41,7 +41,7 @@ class Run:
 
 @asynccontextmanager
 async def open_run(
-    config: TrainConfig, plan: Plan | None, data: RunData, tell: Tell | None = None
+    config: TrainConfig, plan: PlacementPlan | None, data: RunData, tell: Tell | None = None
 ) -> AsyncGenerator[Run]:
     """Everything started; leaving closes it, last first.
 
@@ -93,7 +93,7 @@ async def _rewards(
     return reward, hooks
 
 
-def _place(config: TrainConfig, plan: Plan | None) -> AbstractAsyncContextManager[Place]:
+def _place(config: TrainConfig, plan: PlacementPlan | None) -> AbstractAsyncContextManager[Place]:
     if config.ray:
         from .cluster.place import on_ray
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.placement.plans import Plan
+from assay.placement.plans import PlacementPlan
 from assay.training import folders
 from assay.training.saving import SavingConfig
 
@@ -13,7 +13,7 @@ from .algorithm import AlgorithmConfig
 from .build_source import build_source
 from .config import TrainConfig
 from .cursor import Cursor
-from .loop import Loop, LoopConfig, Parts
+from .loop import Loop, LoopConfig, LoopParts
 from .memory import Memory
 from .place import Place
 from .prompts import Row
@@ -26,7 +26,7 @@ from .sampler import Sampler
 
 def build_loop(
     config: TrainConfig,
-    plan: Plan | None,
+    plan: PlacementPlan | None,
     rows: Sequence[Row],
     place: Place,
     sampler: Sampler,
@@ -43,7 +43,7 @@ def build_loop(
         folders.go_back(config.checkpoints, Path(config.load))
     answering = sampler.answering(rollout)
     groups = Groups(answering, rollout, sampler.tokens, sampler.rewards.inline)
-    parts = Parts(
+    parts = LoopParts(
         phases=place.phases,
         source=build_source(config, plan, groups, rows, cursor=cursor, hook=sampler.rewards.processed),
         trainer=place.trainer,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from assay.placement.plans import Mode, Plan
+from assay.placement.plans import Mode, PlacementPlan
 
 from .config import TrainConfig
 from .cursor import Cursor
@@ -19,7 +19,13 @@ from .sample import Prompt
 
 
 def build_source(
-    config: TrainConfig, plan: Plan | None, groups: Groups, rows: Sequence[Row], *, cursor: Cursor, hook: Scoring | None
+    config: TrainConfig,
+    plan: PlacementPlan | None,
+    groups: Groups,
+    rows: Sequence[Row],
+    *,
+    cursor: Cursor,
+    hook: Scoring | None,
 ) -> Source:
     """The source that the mode asks for.
 

@@ -55,7 +55,7 @@ class LoopConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class LoopParts:
     """What the loop drives; ``local`` and ``cluster`` build them."""
 
     phases: Sequence[Phase]
@@ -90,7 +90,7 @@ class _Step:
 class Loop:
     """Runs steps. ``memory`` is what a resumed run must know beside weights and optimizer."""
 
-    def __init__(self, parts: Parts, config: LoopConfig, memory: Memory) -> None:
+    def __init__(self, parts: LoopParts, config: LoopConfig, memory: Memory) -> None:
         self.parts = parts
         self.config = config
         self.memory = memory

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from assay.client import GenRMClient
 from assay.core.errors import InputError
-from assay.placement.plans import Plan
+from assay.placement.plans import PlacementPlan
 from assay.scoring.remote import RemoteScorer
 from assay.training import folders
 from assay.wire.genrm import RULES_KEY
@@ -27,7 +27,7 @@ from .rewards.config import RewardConfig
 from .run_data import RunData
 
 
-def check_parts(config: TrainConfig, plan: Plan | None) -> None:
+def check_parts(config: TrainConfig, plan: PlacementPlan | None) -> None:
     """What a run is made of: options of engines, models by their names, the checkpoint to go on from.
 
     Raises:

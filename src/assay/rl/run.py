@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from assay.core.errors import InputError
 from assay.core.files import write_whole
-from assay.placement import Plan, dump_plan, parse_cluster, place
+from assay.placement import PlacementPlan, dump_plan, parse_cluster, place
 from assay.tracking.config import TrackingConfig
 from assay.tracking.lines import BASELINE, MetricLines
 from assay.tracking.trackers import need
@@ -66,7 +66,7 @@ class RunResult:
     """To the end, not to the end of this call."""
 
 
-def make_plan(config: TrainConfig) -> Plan | None:
+def make_plan(config: TrainConfig) -> PlacementPlan | None:
     """Who has which GPUs; None: everything in this process, with nothing to share.
 
     Raises:

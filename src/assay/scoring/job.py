@@ -23,7 +23,7 @@ from .runfile import RunFile, RunHeader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class JudgingJob:
     """What to judge, by what, into which file."""
 
     judge: Judge
@@ -61,7 +61,7 @@ class Progress:
     on_judgment: Callable[[Judgment], None]
 
 
-async def run_job(job: Job, backend: Judging, progress: Progress, result: JobResult) -> None:
+async def run_job(job: JudgingJob, backend: Judging, progress: Progress, result: JobResult) -> None:
     """Run the job; ``result`` is up to date whenever this ends, also by an error or a cancellation.
 
     Raises:
@@ -85,7 +85,7 @@ async def run_job(job: Job, backend: Judging, progress: Progress, result: JobRes
         await backend.close()
 
 
-async def _judge(job: Job, backend: Judging, progress: Progress, result: JobResult, file: RunFile) -> None:
+async def _judge(job: JudgingJob, backend: Judging, progress: Progress, result: JobResult, file: RunFile) -> None:
     found = list(units(job.judge, job.items))
     result.skipped += [unit for unit in found if isinstance(unit, Skipped)]
     every = [unit for unit in found if isinstance(unit, Unit)]

@@ -17,7 +17,7 @@ from assay.core.files import write_whole
 from assay.core.types import Item
 from assay.data import ResultRow, read_results, write_jsonl
 from assay.judges.base import Judge
-from assay.scoring.job import Job
+from assay.scoring.job import JudgingJob
 from assay.scoring.journal import seal
 from assay.voting.plan import VotePlan
 
@@ -60,7 +60,7 @@ class Settings:
         return hinted_judge(work.judge, self.plan, chinese=self.chinese)
 
 
-def jobs(found: Sorted, general: General | None, how: Settings) -> Iterator[tuple[Stage, Job]]:
+def jobs(found: Sorted, general: General | None, how: Settings) -> Iterator[tuple[Stage, JudgingJob]]:
     """What is to be sampled. Each job is made when the one before has ended, out of what that recorded."""
     for work in found.works:
         votes = VotePlan(k=how.plan.n, min_valid=1)
@@ -145,8 +145,8 @@ def write_prompts(found: Sorted, said: Mapping[str, Said], how: Settings, easy: 
     )
 
 
-def _job(how: Settings, out: Path, judge: Judge, items: tuple[Item, ...], plan: VotePlan | None) -> Job:
-    return Job(
+def _job(how: Settings, out: Path, judge: Judge, items: tuple[Item, ...], plan: VotePlan | None) -> JudgingJob:
+    return JudgingJob(
         judge=judge,
         items=items,
         out=out,

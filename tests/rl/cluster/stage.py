@@ -19,7 +19,7 @@ from assay.engines.base import Engine, Tag
 from assay.engines.embedded.config import EmbeddedConfig
 from assay.engines.embedded.engine import EmbeddedEngine
 from assay.judges import build_judge
-from assay.placement import PlacementFlags, Plan, parse_cluster, place
+from assay.placement import PlacementFlags, PlacementPlan, parse_cluster, place
 from assay.placement.plans import Phase, PhaseKind
 from assay.rl.algorithm import AlgorithmConfig
 from assay.rl.batch_scoring import DeferredScoring
@@ -28,7 +28,7 @@ from assay.rl.cluster.engines import Recipe
 from assay.rl.cursor import Cursor
 from assay.rl.local.publish import InProcess
 from assay.rl.local.trainer import LocalTrainer
-from assay.rl.loop import Loop, LoopConfig, Parts
+from assay.rl.loop import Loop, LoopConfig, LoopParts
 from assay.rl.memory import Memory
 from assay.rl.ports import Publisher
 from assay.rl.ports import Trainer as TrainerPort
@@ -289,7 +289,7 @@ async def _on_cluster(
 
 async def _run(
     outcome: Outcome,
-    plan: Plan | None,
+    plan: PlacementPlan | None,
     phases: Sequence[Phase],
     actor: TrainerPort,
     publisher: Publisher,
@@ -312,7 +312,7 @@ async def _run(
         source = RolloutAhead(groups, cursor, prompt, ROLLOUT, max_staleness=plan.max_staleness)
     else:
         source = RolloutNow(groups, cursor, prompt, ROLLOUT)
-    parts = Parts(
+    parts = LoopParts(
         phases=phases,
         source=source,
         trainer=actor,
@@ -365,6 +365,6 @@ def flags(models: Models, mode: str, gpus: Mapping[str, int], **more: Any) -> Pl
     return PlacementFlags(genrm_instances=instances, fully_async=alone, colocate=not alone, **more)
 
 
-def plan_of(said: PlacementFlags) -> Plan:
+def plan_of(said: PlacementFlags) -> PlacementPlan:
     """The plan on one node of eight."""
     return place(said, parse_cluster("1x8xH200"))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines.ray.joining import connected
-from assay.placement.plans import Mode, Plan
+from assay.placement.plans import Mode, PlacementPlan
 from assay.rl.cluster.build import ClusterParts
 from assay.rl.step import StepResult
 
@@ -59,7 +59,7 @@ def tokens(result: StepResult) -> list[tuple[int, ...]]:
     return [sample.tokens for group in result.groups for sample in group.samples]
 
 
-def assert_as_planned(run: Outcome, plan: Plan) -> None:
+def assert_as_planned(run: Outcome, plan: PlacementPlan) -> None:
     """Whoever a phase names is awake in it, and nobody else has anything on the cards."""
     assert [phase.kind for phase, _ in run.presence] == [phase.kind for phase in plan.phases] * STEPS
     for phase, found in run.presence:

@@ -16,7 +16,7 @@ from ray.util.placement_group import placement_group, remove_placement_group
 
 from assay.core.errors import AssayError, InputError, StartError
 from assay.engines.ray.joining import connected
-from assay.placement import Plan, parse_cluster, place
+from assay.placement import PlacementPlan, parse_cluster, place
 from assay.rl.cluster.build import ClusterSettings, cluster_parts
 from assay.rl.cluster.engines import Recipe
 from assay.training.batch import TrainBatch, TrainSequence
@@ -38,7 +38,7 @@ def cluster() -> Generator[None]:
         yield
 
 
-def small(models: Models, folder: Path, **changes: object) -> tuple[ClusterSettings, Plan]:
+def small(models: Models, folder: Path, **changes: object) -> tuple[ClusterSettings, PlacementPlan]:
     """Two ranks; the engines are never started."""
     said = flags(models, "split", {"quality": 1}, resource={"actor": (1, 2), "rollout": (1, 1), "genrm": (1, 1)})
     config = trainer(models).model_copy(update=changes)

@@ -8,13 +8,13 @@ import pytest
 
 from assay.core.errors import StartError
 from assay.engines.ray.placement import Node, Spot
-from assay.placement import PlacementFlags, Plan, parse_cluster, place
+from assay.placement import PlacementFlags, PlacementPlan, parse_cluster, place
 from assay.rl.cluster.seats import actors, arranged, check_room, described, without_room
 
 BUNDLE = {"CPU": 1.0, "GPU": 1.0}
 
 
-def plan(cluster: str = "1x4xH200", **flags: Any) -> Plan:
+def plan(cluster: str = "1x4xH200", **flags: Any) -> PlacementPlan:
     settings: dict[str, Any] = {
         "colocate": True,
         "resource": {"actor": (1, 4), "rollout": (1, 2), "genrm": (1, 2)},

@@ -9,7 +9,7 @@ from typing import Literal
 
 from assay.core.types import Item
 from assay.judges.base import Judge
-from assay.scoring.job import Job
+from assay.scoring.job import JudgingJob
 from assay.voting.plan import VotePlan
 
 from .build import Built
@@ -37,7 +37,7 @@ def file_of(folder: Path, name: Name) -> Path:
     return folder / f"{name}.parquet"
 
 
-def jobs(built: Built, plan: AuditPlan, how: Settings) -> Iterator[tuple[Name, Job]]:
+def jobs(built: Built, plan: AuditPlan, how: Settings) -> Iterator[tuple[Name, JudgingJob]]:
     """The jobs that have something to ask.
 
     Candidates stand as they do in the item, since their order is part of what is asked. ``repeats`` are votes of one
@@ -51,7 +51,7 @@ def jobs(built: Built, plan: AuditPlan, how: Settings) -> Iterator[tuple[Name, J
         if items:
             yield (
                 name,
-                Job(
+                JudgingJob(
                     judge=how.judge,
                     items=items,
                     out=file_of(how.folder, name),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.scoring.job import Job
+from assay.scoring.job import JudgingJob
 
 from ..aggregate import measured_cases
 from ..benchmark import Benchmark
@@ -66,10 +66,10 @@ class Planned:
         scale = self.asker.judge.scale if self.benchmark.kind == "single" else None
         return self.plan.counting(scalar=self.asker.scalar, seed=self.how.seed, scale=scale)
 
-    def job(self, one: Pass) -> Job:
+    def job(self, one: Pass) -> JudgingJob:
         """The job of a pass."""
         private = self.benchmark.private_text
-        return Job(
+        return JudgingJob(
             judge=self.asker.judge,
             items=tuple(self.asked.items.values()),
             out=one.file(self.how.folder),

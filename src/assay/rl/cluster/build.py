@@ -18,7 +18,7 @@ from pathlib import Path
 from assay.core.errors import InputError
 from assay.engines.base import Engine, Offloadable
 from assay.engines.pool.engine import PoolEngine
-from assay.placement.plans import Plan
+from assay.placement.plans import PlacementPlan
 from assay.training.config import TrainerConfig
 from assay.wire.genrm import InstanceSpec
 
@@ -70,7 +70,7 @@ class ClusterSettings:
 class ClusterParts:
     """The trainer has started; ``rollout`` and ``judges`` have not: whoever serves them starts and closes them."""
 
-    plan: Plan
+    plan: PlacementPlan
     trainer: RayTrainer
     state: State
     """Of the trainer as it started; ``extra`` is what a checkpoint kept for the loop."""
@@ -113,7 +113,7 @@ class ClusterParts:
 
 @asynccontextmanager
 async def cluster_parts(
-    settings: ClusterSettings, plan: Plan, *, say: Callable[[str], None] = log.info
+    settings: ClusterSettings, plan: PlacementPlan, *, say: Callable[[str], None] = log.info
 ) -> AsyncGenerator[ClusterParts]:
     """The parts, on the cluster that this process is connected to; leaving ends their actors.
 
@@ -166,7 +166,7 @@ async def cluster_parts(
         yield parts
 
 
-def _check(settings: ClusterSettings, plan: Plan) -> None:
+def _check(settings: ClusterSettings, plan: PlacementPlan) -> None:
     """The plan was made of the same flags. Raises InputError."""
     told = {key: spec.num_gpus for key, spec in settings.judges.items()}
     planned = {key: len(plan.claims[key].gpus) for key in plan.judges}
@@ -214,7 +214,7 @@ def _trainer(settings: ClusterSettings, site: Site) -> RayTrainer:
     )
 
 
-def _way(settings: ClusterSettings, plan: Plan, *, cards: bool, shapes: Shapes | None = None) -> Way:
+def _way(settings: ClusterSettings, plan: PlacementPlan, *, cards: bool, shapes: Shapes | None = None) -> Way:
     claims = plan.claims
     return cluster_way(
         settings.weight_sync, plan, claims[ACTOR], claims[ROLLOUT], settings.rollout, cards=cards, shapes=shapes

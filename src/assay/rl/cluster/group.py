@@ -16,7 +16,7 @@ from typing import Any
 from assay.core.errors import StartError
 from assay.engines.ray.cluster import locate, nodes
 from assay.engines.ray.placement import Spot
-from assay.placement.plans import Plan
+from assay.placement.plans import PlacementPlan
 
 from .seats import Seat, arranged, check_room, described, without_room
 
@@ -27,7 +27,7 @@ _POLL_S = 5.0
 
 @asynccontextmanager
 async def reserved(
-    plan: Plan, *, timeout_s: float, say: Callable[[str], None] = log.info
+    plan: PlacementPlan, *, timeout_s: float, say: Callable[[str], None] = log.info
 ) -> AsyncGenerator[tuple[Any, dict[str, tuple[Seat, ...]]]]:
     """Ray's placement group and the seats in it, until this is left.
 
@@ -51,7 +51,7 @@ async def reserved(
         remove_placement_group(group)
 
 
-async def _ready(plan: Plan, group: Any, timeout_s: float, say: Callable[[str], None]) -> None:
+async def _ready(plan: PlacementPlan, group: Any, timeout_s: float, say: Callable[[str], None]) -> None:
     begin = time.monotonic()
     while not await asyncio.to_thread(group.wait, max(0.1, min(_POLL_S, timeout_s))):
         waited = time.monotonic() - begin
@@ -61,7 +61,7 @@ async def _ready(plan: Plan, group: Any, timeout_s: float, say: Callable[[str], 
         say(f"placement group: waiting for {waited:.0f} s of at most {timeout_s:.0f}: {missing}")
 
 
-async def _located(plan: Plan, group: Any, timeout_s: float) -> list[Spot]:
+async def _located(plan: PlacementPlan, group: Any, timeout_s: float) -> list[Spot]:
     """Where the bundles are. Asking starts a worker in each, the first that this run has."""
     try:
         async with asyncio.timeout(timeout_s):
@@ -73,7 +73,7 @@ async def _located(plan: Plan, group: Any, timeout_s: float) -> list[Spot]:
         ) from None
 
 
-def _missing(plan: Plan) -> str:
+def _missing(plan: PlacementPlan) -> str:
     import ray
 
     free = {what: float(count) for what, count in ray.available_resources().items() if what in ("GPU", "CPU")}

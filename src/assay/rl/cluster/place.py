@@ -9,7 +9,7 @@ from functools import partial
 
 from assay.core.errors import InputError
 from assay.engines.ray.joining import connected
-from assay.placement import Plan, parse_cluster
+from assay.placement import PlacementPlan, parse_cluster
 from assay.scoring.scorer import Scorer
 
 from ..algorithm import AlgorithmConfig
@@ -28,7 +28,7 @@ PUBLISHED = "published"
 
 
 @asynccontextmanager
-async def on_ray(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Place]:
+async def on_ray(config: TrainConfig, plan: PlacementPlan | None) -> AsyncGenerator[Place]:
     """The parts; leaving ends their actors, and the cluster where it was started here.
 
     Raises:

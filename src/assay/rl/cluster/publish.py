@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from assay.engines.base import Updatable
 from assay.engines.pool.engine import PoolEngine
-from assay.placement.plans import Claim, Mode, Plan
+from assay.placement.plans import Claim, Mode, PlacementPlan
 
 from ..ports import Published, Publisher
 from ..weights.checkpoint import engine_dtype, splits, stored_otherwise
@@ -82,7 +82,14 @@ def sleeps_without_files(mode: Mode, *, cards: bool) -> bool:
 
 
 def cluster_way(
-    asked: Asked, plan: Plan, actor: Claim, rollout: Claim, recipe: Recipe, *, cards: bool, shapes: Shapes | None = None
+    asked: Asked,
+    plan: PlacementPlan,
+    actor: Claim,
+    rollout: Claim,
+    recipe: Recipe,
+    *,
+    cards: bool,
+    shapes: Shapes | None = None,
 ) -> Way:
     """The way that weights go.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from assay.core.errors import StartError
 from assay.engines.ray.placement import Node, Place, Spot, natural
-from assay.placement.plans import Claim, Kind, Plan
+from assay.placement.plans import Claim, Kind, PlacementPlan
 
 ACTORS = (Kind.TRAIN, Kind.FORWARD, Kind.ROLLOUT, Kind.JUDGE)
 
@@ -31,7 +31,7 @@ class Seat:
     share: float
 
 
-def arranged(plan: Plan, spots: Sequence[Spot]) -> dict[str, tuple[Seat, ...]]:
+def arranged(plan: PlacementPlan, spots: Sequence[Spot]) -> dict[str, tuple[Seat, ...]]:
     """The seats of every role that has actors, in the order of the plan; a judge without GPUs has one on a CPU.
 
     In the colocate modes ``reference`` and ``actor_fwd`` have no seats: they run in the ranks of the actor.
@@ -50,7 +50,7 @@ def arranged(plan: Plan, spots: Sequence[Spot]) -> dict[str, tuple[Seat, ...]]:
     }
 
 
-def actors(plan: Plan) -> tuple[Claim, ...]:
+def actors(plan: PlacementPlan) -> tuple[Claim, ...]:
     """The claims that actors are made for."""
     trained = {gpu for claim in plan.claims.values() if claim.kind == Kind.TRAIN for gpu in claim.gpus}
     return tuple(
@@ -61,7 +61,7 @@ def actors(plan: Plan) -> tuple[Claim, ...]:
     )
 
 
-def described(plan: Plan, bundle: int) -> str:
+def described(plan: PlacementPlan, bundle: int) -> str:
     """A bundle by what it is for."""
     who = [claim.name for claim in plan.claims.values() if bundle in claim.bundles]
     kind = "GPU" if "GPU" in plan.bundles[bundle] else "CPU bundle"
@@ -80,7 +80,7 @@ def without_room(bundles: Sequence[Mapping[str, float]], free: Iterable[Mapping[
     return None
 
 
-def check_room(plan: Plan, nodes: Iterable[Node]) -> None:
+def check_room(plan: PlacementPlan, nodes: Iterable[Node]) -> None:
     """Refuse a plan that the cluster cannot hold even when nothing else runs on it.
 
     Raises:

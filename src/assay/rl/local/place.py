@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assay.engines.base import Offloadable
-from assay.placement.plans import Phase, PhaseKind, Plan
+from assay.placement.plans import Phase, PhaseKind, PlacementPlan
 from assay.scoring.scorer import Scorer
 
 from ..algorithm import AlgorithmConfig
@@ -33,7 +33,7 @@ IN_PROCESS = (
 
 
 @asynccontextmanager
-async def in_this_process(config: TrainConfig, plan: Plan | None) -> AsyncGenerator[Place]:
+async def in_this_process(config: TrainConfig, plan: PlacementPlan | None) -> AsyncGenerator[Place]:
     """The parts; leaving closes them.
 
     Raises:

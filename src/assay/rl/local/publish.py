@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from assay.core.errors import InputError
 from assay.engines.base import Engine, TensorUpdatable, Updatable
 from assay.engines.visible import gpu_names
-from assay.placement.plans import Plan
+from assay.placement.plans import PlacementPlan
 
 from ..config import TrainConfig
 from ..engine_options import policy_folder, rollout_options
@@ -52,7 +52,7 @@ class InProcess:
         return [(name, tensor.detach().clone()) for name, tensor in self._trainer.inner.named_tensors()]
 
 
-def local_way(config: TrainConfig, plan: Plan | None, trainer: Trainer | None) -> Way:
+def local_way(config: TrainConfig, plan: PlacementPlan | None, trainer: Trainer | None) -> Way:
     """The way that the flags ask for. Reads the headers of the model's files.
 
     Args:
@@ -129,7 +129,9 @@ def _stored_otherwise(config: TrainConfig, trainer: Trainer) -> str | None:
     return stored_otherwise(policy_folder(config), trainer.outline())
 
 
-def _engine_cards(config: TrainConfig, plan: Plan | None, options: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+def _engine_cards(
+    config: TrainConfig, plan: PlacementPlan | None, options: Mapping[str, Any]
+) -> tuple[tuple[str, ...], ...]:
     """The cards of every rollout engine, by the numbers that ``nvidia-smi`` gives them."""
     if (named := options.get("gpu_ids")) is not None:
         return (tuple(str(one) for one in named),)

@@ -14,7 +14,7 @@ from assay.engines.instances import instance_engine
 from assay.engines.pool.config import PoolConfig
 from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.engine import SGLangEngine
-from assay.placement.plans import Plan
+from assay.placement.plans import PlacementPlan
 from assay.wire.genrm import InstanceSpec
 
 from ..config import EngineConfig, TrainConfig
@@ -22,7 +22,7 @@ from ..engine_options import embedded_options, policy_folder, rollout_options, r
 from ..weights.feed import TrainerFeed
 
 
-def rollout_engine(config: TrainConfig, plan: Plan | None, feed: TrainerFeed | None = None) -> Engine:
+def rollout_engine(config: TrainConfig, plan: PlacementPlan | None, feed: TrainerFeed | None = None) -> Engine:
     """The engine that the policy answers with, not started.
 
     Args:
