@@ -120,7 +120,7 @@ def test_a_full_disk_is_told_before_anything_is_written(tmp_path: Path, monkeypa
     kept = t.save(extra="kept")
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage(10, 10, 1000))
-    with pytest.raises(OutputError, match=r"takes 0\.00 GB .* untouched"):
+    with pytest.raises(OutputError, match=r"takes \d\.\d\d MB .* 1\.00 kB free.* untouched"):
         t.save()
     monkeypatch.undo()
     assert list(tmp_path.iterdir()) == [kept]
@@ -140,7 +140,7 @@ def test_a_disk_that_fills_while_saving_costs_no_earlier_checkpoint(tmp_path: Pa
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, handler)
     assert str(tmp_path) in str(told.value)
-    assert re.search(r"the disk is full \(File too large; \d+\.\d\d GB free without it\)", str(told.value))
+    assert re.search(r"the disk is full \(File too large; \d+\.\d\d [GMk]B free without it\)", str(told.value))
     assert list(tmp_path.iterdir()) == [kept]
     assert trainer(tmp_path, load=str(tmp_path)).extra == "kept"
     t.save(extra="later")
@@ -183,3 +183,12 @@ def test_a_run_killed_in_the_middle_of_saving_ends_as_if_it_had_not_been(tmp_pat
     killed, whole = (run(tmp_path / name, done + 2, conftest) for name in ("killed", "whole"))
     assert same(killed, whole)
     assert not [p for p in (tmp_path / "killed").iterdir() if p.name.startswith(".")]
+
+
+def test_a_small_amount_of_room_is_not_told_as_zero(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(folders.shutil, "disk_usage", lambda _root: usage(10**9, 0, 210_000))
+    with pytest.raises(OutputError, match=r"takes 1\.50 MB and the disk under .* has 210\.00 kB free"):
+        folders.require_space(tmp_path, 1_500_000)
+    with pytest.raises(OutputError, match=r"takes 2\.50 GB and"):
+        folders.require_space(tmp_path, 2_500_000_000)

@@ -112,9 +112,17 @@ def require_space(root: Path, nbytes: int) -> None:
     free = shutil.disk_usage(root).free
     if free < nbytes:
         raise OutputError(
-            f"a checkpoint takes {nbytes / 1e9:.2f} GB and the disk under {str(root)!r} has {free / 1e9:.2f} GB free; "
+            f"a checkpoint takes {_amount(nbytes)} and the disk under {str(root)!r} has {_amount(free)} free; "
             "the last checkpoint is untouched. Free some space, or save elsewhere"
         )
+
+
+def _amount(nbytes: float) -> str:
+    """``12.30 GB``; little in MB or kB, for 0.00 GB would say nothing."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if nbytes >= size:
+            return f"{nbytes / size:.2f} {unit}"
+    return f"{nbytes / 1e3:.2f} kB"
 
 
 def not_written(path: Path, error: BaseException) -> OutputError:
@@ -123,7 +131,7 @@ def not_written(path: Path, error: BaseException) -> OutputError:
     first = (str(error).splitlines() or [""])[0]
     what = f"{type(error).__name__}: {first}"
     if isinstance(error, OSError) and error.errno in _FULL:
-        what = f"the disk is full ({os.strerror(error.errno or 0)}; {_free(path.parent) / 1e9:.2f} GB free without it)"
+        what = f"the disk is full ({os.strerror(error.errno or 0)}; {_amount(_free(path.parent))} free without it)"
     return OutputError(
         f"nothing was saved in {str(path.parent)!r}: {what}; what was saved before is untouched. "
         "Free some space, or save elsewhere"
