@@ -27,9 +27,9 @@ from assay.core.types import ChatPrompt, Message, Request, SamplingParams
 from assay.engines.embedded.chat import Renderer
 from assay.engines.embedded.config import DEFAULT_MODEL, EmbeddedConfig
 from assay.engines.embedded.engine import EmbeddedEngine
+from assay.engines.embedded.finding import find_model
 from assay.engines.embedded.loading import load_model, pick_device, pick_dtype
 from assay.engines.embedded.prefix import common_length
-from assay.engines.embedded.weights import find_model
 
 INSTRUCTIONS = """You check answers to short questions. You are given a question, the standard answer and the answer \
 of a student. Decide whether the student's answer means the same as the standard answer. Follow these rules.
@@ -82,8 +82,8 @@ class Plain:
         from transformers import AutoTokenizer
 
         path = find_model(config.model)
-        device = pick_device(config)
-        self.model: Any = load_model(config, path, device, pick_dtype(config, device))
+        device = pick_device(config.device)
+        self.model: Any = load_model(config, path, device, pick_dtype(config.dtype, device))
         self.tokenizer: Any = AutoTokenizer.from_pretrained(str(path), padding_side="left")
         self.renderer = Renderer(self.tokenizer, self.model.config.vocab_size)
 

@@ -33,7 +33,7 @@ from rich.console import Console
 from rich.table import Table
 
 from assay.engines.embedded.config import DEFAULT_MODEL
-from assay.engines.embedded.weights import find_model
+from assay.engines.embedded.finding import find_model
 from assay.models.losses.config import PolicyLossConfig
 from assay.training.batch import TrainBatch, TrainSequence
 from assay.training.config import TrainerConfig

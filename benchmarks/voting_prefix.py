@@ -31,7 +31,7 @@ from assay.data.demo import load_demo
 from assay.engines.embedded.chat import Renderer
 from assay.engines.embedded.config import EmbeddedConfig
 from assay.engines.embedded.engine import EmbeddedEngine
-from assay.engines.embedded.weights import find_model
+from assay.engines.embedded.finding import find_model
 from assay.judges import build_judge
 from assay.judges.base import content_hash
 from assay.voting.draws import make_draw

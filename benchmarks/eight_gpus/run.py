@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from assay.engines.embedded.weights import find_model
+from assay.engines.embedded.finding import find_model
 from assay.placement import JudgeLoad, Workload
 
 from ..train_gpu.layouts import sums

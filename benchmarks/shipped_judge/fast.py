@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from assay.core.types import ChatPrompt, Completion, Draw, FinishReason, Item, Verdict
-from assay.engines.embedded.weights import find_model
+from assay.engines.embedded.finding import find_model
 from assay.judges import Judge
 from assay.judges.verifier import VerifierJudge
 

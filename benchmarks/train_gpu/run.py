@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from assay.engines.embedded.weights import find_model
+from assay.engines.embedded.finding import find_model
 
 from .layouts import LAYOUTS, PROMPTS, SAMPLES, flags, sums
 from .prediction import predict, workload

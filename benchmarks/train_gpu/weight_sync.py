@@ -34,7 +34,7 @@ import torch
 
 from assay.core.deadline import Deadline
 from assay.core.types import Completion, Request, SamplingParams, TokenPrompt
-from assay.engines.embedded.weights import find_model
+from assay.engines.embedded.finding import find_model
 from assay.engines.feed import FEED, GROUP_ENVIRONMENT
 from assay.engines.pool.config import PoolConfig
 from assay.engines.pool.engine import PoolEngine

@@ -17,8 +17,8 @@ from .showing import console
 
 def show(flags: ShowFlags) -> None:
     """Run ``assay model show``."""
+    from assay.engines.embedded.finding import find_model
     from assay.engines.embedded.lora import check_base
-    from assay.engines.embedded.weights import find_model
     from assay.engines.model_files import base_sha256, source_of, weight_version
 
     log.setup("warning")

@@ -14,7 +14,7 @@ from typing import Any
 
 from assay.core.errors import GenerationError, StartError
 from assay.engines.catalog import engine_config
-from assay.engines.embedded.weights import find_model
+from assay.engines.embedded.finding import find_model
 from assay.engines.model_files import weight_version
 from assay.engines.sglang.config import SGLangConfig
 from assay.engines.sglang.engine import SGLangEngine

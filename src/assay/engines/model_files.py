@@ -1,6 +1,6 @@
 """What is in a model's folder: its weight files, the shapes of its tensors, and a short name for its weights. No torch.
 
-Does not own: where the folder is (``embedded.weights``), nor whether an engine can serve it (``sglang.model``).
+Does not own: where the folder is (``embedded.finding``), nor whether an engine can serve it (``sglang.model``).
 """
 
 from __future__ import annotations

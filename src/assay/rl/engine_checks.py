@@ -12,8 +12,8 @@ from assay.core.errors import InputError
 from assay.engines.catalog import EngineConfig as AnyEngine
 from assay.engines.catalog import engine_config
 from assay.engines.embedded.config import EmbeddedConfig
+from assay.engines.embedded.finding import find_model
 from assay.engines.embedded.shipped import card_of
-from assay.engines.embedded.weights import find_model
 from assay.engines.fake.config import FakeConfig
 from assay.engines.instances import check_instance, instance_adapter
 from assay.engines.sglang.config import SGLangConfig

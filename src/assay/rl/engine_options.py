@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from assay.engines.embedded.weights import find_model
+from assay.engines.embedded.finding import find_model
 from assay.wire.genrm import GenRMConfig, GenRMEngineConfig
 
 from .config import TrainConfig

@@ -73,8 +73,8 @@ def load_tokenizer(model: str, *, trust_remote_code: bool = False) -> HfTokenize
     """
     from transformers import AutoTokenizer
 
+    from assay.engines.embedded.finding import find_model
     from assay.engines.embedded.loading import explained
-    from assay.engines.embedded.weights import find_model
 
     path = find_model(model, with_code=trust_remote_code)
     with explained(model, path):

@@ -11,10 +11,10 @@ import torch
 from assay.core.errors import InputError
 from assay.engines.embedded.bars import no_bars
 from assay.engines.embedded.config import EmbeddedConfig
+from assay.engines.embedded.finding import find_model
 from assay.engines.embedded.loading import load_model
 from assay.engines.embedded.lora import Lora
 from assay.engines.embedded.shipped import find_adapter
-from assay.engines.embedded.weights import find_model
 
 from . import folders
 from .export import copy_tokenizer, empty_model

@@ -18,7 +18,9 @@ from assay.core.errors import InputError, StartError
 from assay.core.seeds import digest
 from assay.engines.embedded.attention import PACKED, UnsupportedAttentionError, register
 from assay.engines.embedded.bars import no_bars
-from assay.engines.embedded.weights import find_model
+from assay.engines.embedded.finding import find_model
+from assay.engines.embedded.loading import pick_device as usable_device
+from assay.engines.embedded.loading import pick_dtype
 from assay.engines.model_files import weight_version
 
 from .adapter import add_adapter
@@ -27,7 +29,6 @@ from .config import TrainerConfig
 from .model import MicroBatch, TokenModel
 from .packing import micro_batches
 
-_TYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float64": torch.float64}
 _TOLERANCE = {torch.float32: 1e-2, torch.float64: 1e-6}
 _HALF_TOLERANCE = 0.5
 """Natural-log units. Half precision rounds differently in every order of summation; a wrong mask is off by more."""
@@ -66,7 +67,7 @@ def load_policy(config: TrainerConfig, *, model: Any = None, device: torch.devic
         InputError: there is no such model; StartError: it cannot be loaded, or not be trained packed.
     """
     device = device or pick_device(config)
-    compute = pick_dtype(config, device)
+    compute = pick_dtype(config.dtype, device)
     stored = frozen_dtype(config, device)
     source: Path | None = None
     lm = model
@@ -99,22 +100,13 @@ def pick_device(config: TrainerConfig, local_rank: int = 0) -> torch.device:
     """The device of this rank; StartError where CUDA is asked for and absent."""
     # Cards are counted as nvidia-smi and the engines count them; by itself CUDA puts the fastest first.
     os.environ.setdefault("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
-    available = torch.cuda.is_available()
-    if config.device == "cuda" and not available:
-        raise StartError("device 'cuda' was asked for and there is no CUDA device; fix: device auto or cpu")
-    return torch.device("cuda", local_rank) if available and config.device != "cpu" else torch.device("cpu")
-
-
-def pick_dtype(config: TrainerConfig, device: torch.device) -> torch.dtype:
-    """float32 on the CPU (bf16 products are far slower there), bfloat16 on CUDA, unless told otherwise."""
-    if config.dtype == "auto":
-        return torch.bfloat16 if device.type == "cuda" else torch.float32
-    return _TYPES[config.dtype]
+    device = usable_device(config.device)
+    return torch.device("cuda", local_rank) if device.type == "cuda" else device
 
 
 def frozen_dtype(config: TrainerConfig, device: torch.device) -> torch.dtype:
     """How weights outside an adapter are stored: under an adapter in the type of the computation."""
-    compute = pick_dtype(config, device)
+    compute = pick_dtype(config.dtype, device)
     return compute if config.lora_rank else stored_dtype(compute)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from assay.engines.embedded.finding import find_model
 from assay.engines.embedded.loading import explained
-from assay.engines.embedded.weights import find_model
 
 from .config import TuningConfig
 

@@ -15,8 +15,8 @@ from transformers import Gemma2Config, GptOssConfig, Mamba2Config
 
 from assay.core.errors import InputError, StartError
 from assay.engines.embedded.config import EmbeddedConfig
+from assay.engines.embedded.finding import find_model
 from assay.engines.embedded.loading import load
-from assay.engines.embedded.weights import find_model
 from assay.engines.model_files import weight_version
 
 from .conftest import save_model, tiny_config

@@ -16,14 +16,14 @@ from assay.core.errors import InputError, StartError
 from ..model_files import Stamp, stamp, tensor_shapes, weight_version
 from ..parameters import active_parameters
 from .bars import no_bars
-from .config import EmbeddedConfig, Placement
+from .config import EmbeddedConfig
+from .finding import find_model
 from .forward import Runner
 from .kv import KvShape
 from .lora import Lora
 from .merging import merge
 from .probe import adopt
 from .shipped import find_adapter
-from .weights import find_model
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,23 +55,23 @@ class Loaded:
     """Whether the files in ``path`` hold the weights in use."""
 
 
-def pick_device(config: Placement) -> torch.device:
+def pick_device(asked: str) -> torch.device:
     """The device to use; StartError where CUDA is asked for and absent."""
-    if config.device == "cuda" and not torch.cuda.is_available():
+    if asked == "cuda" and not torch.cuda.is_available():
         raise StartError("device 'cuda' was asked for and there is no CUDA device; fix: device auto or cpu")
-    return torch.device("cuda" if config.device != "cpu" and torch.cuda.is_available() else "cpu")
+    return torch.device("cuda" if asked != "cpu" and torch.cuda.is_available() else "cpu")
 
 
-def pick_dtype(config: Placement, device: torch.device) -> torch.dtype:
+def pick_dtype(asked: str, device: torch.device) -> torch.dtype:
     """float32 on the CPU (bf16 matrix products are far slower there), bfloat16 on CUDA, unless told otherwise."""
-    if config.dtype == "auto":
+    if asked == "auto":
         return torch.bfloat16 if device.type == "cuda" else torch.float32
     return {
         "float32": torch.float32,
         "bfloat16": torch.bfloat16,
         "float16": torch.float16,
         "float64": torch.float64,
-    }[config.dtype]
+    }[asked]
 
 
 def load(config: EmbeddedConfig) -> Loaded:
@@ -80,8 +80,8 @@ def load(config: EmbeddedConfig) -> Loaded:
 
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    device = pick_device(config)
-    dtype = pick_dtype(config, device)
+    device = pick_device(config.device)
+    dtype = pick_dtype(config.dtype, device)
     path = find_model(config.model, with_code=config.trust_remote_code)
     lora = find_adapter(config.adapter)
     with explained(config.model, path):

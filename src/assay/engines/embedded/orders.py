@@ -14,12 +14,12 @@ from assay.engines.base import Tag
 from ..model_files import stamp, weight_version
 from .batch import Batch
 from .config import EmbeddedConfig
+from .finding import find_model
 from .forward import Runner
 from .loading import Loaded, copy_weights, load_model, nbytes, replace_weights
 from .lora import Lora
 from .probe import adopt
 from .shipped import find_adapter
-from .weights import find_model
 from .worker import Action
 
 

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from assay.core.errors import StartError
 from assay.engines.embedded.attention import PACKED, PLAN, UnsupportedAttentionError, register
 from assay.engines.embedded.bars import no_bars
+from assay.engines.embedded.loading import pick_dtype
 from assay.engines.head_kind import ENTRY, Head
 from assay.engines.model_files import weight_version
 
@@ -25,7 +26,7 @@ from ..batch import TrainSequence
 from ..config import TrainerConfig
 from ..model import MicroBatch, TokenModel
 from ..packing import micro_batches
-from ..policy import Policy, checkpoint_activations, frozen_dtype, pick_dtype, stored_dtype
+from ..policy import Policy, checkpoint_activations, frozen_dtype, stored_dtype
 from .padding import Padding
 
 HEAD = "score"
@@ -61,7 +62,7 @@ def load_head(config: TrainerConfig, device: torch.device, *, source: Path, padd
     Raises:
         StartError: it cannot be loaded, has no such head in transformers, or cannot be trained packed.
     """
-    compute, stored = pick_dtype(config, device), frozen_dtype(config, device)
+    compute, stored = pick_dtype(config.dtype, device), frozen_dtype(config, device)
     lm = _read(source, config, stored, padding).to(device=device)
     setattr(lm.config, ENTRY, head.entry())
     model = _packed(lm, name=config.hf_checkpoint)

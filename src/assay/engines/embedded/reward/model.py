@@ -18,8 +18,8 @@ from assay.core.errors import InputError, StartError
 from ...model_files import Shapes, tensor_shapes, weight_version
 from ..bars import no_bars
 from ..chat import Renderer
+from ..finding import find_model
 from ..loading import explained, pick_device, pick_dtype
-from ..weights import find_model
 from .config import EmbeddedRewardConfig
 
 _HEADS = frozenset({"score", "classifier", "classification_head"})
@@ -84,12 +84,12 @@ def load_reward_model(config: EmbeddedRewardConfig) -> RewardModel:
 
     if config.threads is not None:
         torch.set_num_threads(config.threads)
-    device = pick_device(config)
+    device = pick_device(config.device)
     path = find_model(config.model, with_code=config.trust_remote_code)
     _check_head(config, path)
     with explained(config.model, path):
         tokenizer = AutoTokenizer.from_pretrained(str(path), trust_remote_code=config.trust_remote_code)
-    model = _load(config, path, pick_dtype(config, device)).to(device).eval()
+    model = _load(config, path, pick_dtype(config.dtype, device)).to(device).eval()
     text = model.config.get_text_config()
     text.use_cache = False
     vocabulary = cast("int", model.get_input_embeddings().weight.shape[0])
