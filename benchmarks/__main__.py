@@ -26,6 +26,8 @@ BENCHMARKS = (
 )
 SKIPPED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "takes minutes": (
+        ("-m benchmarks.shipped_judge.run rules", "answers called equal by rules that read no model; three minutes"),
+        ("-m benchmarks.shipped_judge.run engine --adapter ADAPTER --out DIR", "the judge as users run it; hours"),
         ("batch_invariance.py", "what it costs that votes follow from their seeds alone; a minute or more"),
         ("voting_prefix.py", "prompt tokens of votes by the orders of their candidates; two minutes or more"),
         ("overload.py", "four times the capacity for a minute; two minutes"),

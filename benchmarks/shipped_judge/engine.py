@@ -1,9 +1,9 @@
 """The same sets by what users run: the product's scorer, prompts and parsers over the embedded engine, in one process.
 
 Goes on where it stopped: what the engine said is kept in ``verdicts.sqlite``, keyed by model, adapter, prompt and draw.
-Each set is judged by the model with its adapter, by exact match, by math-verify, by the rule of ``math``, and by rule
-and judge as the verifier's ``first: math`` joins them; the base model is asked about the first ``--base`` items. Pairs:
-greedy in both orders, and eight votes.
+Each set is judged by the model with its adapter, by exact match, by math-verify, by the rule that ``first: math`` asks,
+and by rule and judge as that joins them; the base model is asked about the first ``--base`` items. Pairs: greedy in
+both orders, and eight votes.
 
 A verdict is read off the log-probs of the labels (``choices``): one forward pass; normal forms are generated.
 """
@@ -66,7 +66,7 @@ async def _measured(
         ruled[name] = await by_rule(items)
         results[f"{name}: exact match"] = summary(answered(measured, exact(items)))
         results[f"{name}: math-verify"] = summary(answered(measured, by_math_verify(items)))
-        results[f"{name}: rule"] = summary(answered(measured, ruled[name]))
+        results[f"{name}: rule first"] = summary(answered(measured, ruled[name]))
     async with _asking(options, str(options.adapter or NO_ADAPTER), cache) as asking:
         for mode in [mode for mode in options.modes if mode != "pointwise"]:
             for name, measured in verified.items():

@@ -10,6 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from assay.core.deadline import Deadline
@@ -42,11 +43,17 @@ def by_math_verify(items: Sequence[Item]) -> list[float | None]:
     return found
 
 
-async def by_rule(items: Sequence[Item]) -> list[float | None]:
-    """What the rule says that ``first: math`` asks; None where it ran out of time or memory."""
+async def by_rule(items: Sequence[Item], *, whole: bool = True) -> list[float | None]:
+    """What the rule says that ``first: math`` asks; None where it ran out of time or memory.
+
+    ``whole`` False: also of answers with words around them, as the judge ``math`` has it.
+    """
     judge = VerifierJudge(first="math")
     firsts = [judge.plan(item, _PLAIN)[0].first for item in items]
-    prompts = {json.dumps(one.rule.arguments): one.rule for one in firsts if one is not None}
+    rules = [
+        None if one is None else replace(one.rule, arguments={**one.rule.arguments, "whole": whole}) for one in firsts
+    ]
+    prompts = {json.dumps(one.arguments): one for one in rules if one is not None}
     engine = RuleEngine(RuleConfig())
     await engine.start()
     try:
@@ -54,7 +61,7 @@ async def by_rule(items: Sequence[Item]) -> list[float | None]:
         told = dict(zip(prompts, said, strict=True))
     finally:
         await engine.close()
-    return [None if one is None else told[json.dumps(one.rule.arguments)] for one in firsts]
+    return [None if one is None else told[json.dumps(one.arguments)] for one in rules]
 
 
 async def _said(engine: RuleEngine, prompt: RulePrompt) -> float | None:
@@ -66,11 +73,16 @@ async def _said(engine: RuleEngine, prompt: RulePrompt) -> float | None:
 
 
 def said_equal(measured: Sequence[Measured]) -> dict[str, Any]:
-    """How many answers there are, how many each of the three calls equal, and how many the rule did not answer."""
+    """How many answers there are, how many each of the four calls equal, and how many the rule did not answer."""
     items = [one.item for one in measured]
-    told = {"exact": exact(items), "math-verify": by_math_verify(items), "rule": asyncio.run(by_rule(items))}
+    told = {
+        "exact": exact(items),
+        "math-verify": by_math_verify(items),
+        "math": asyncio.run(by_rule(items, whole=False)),
+        "first": asyncio.run(by_rule(items)),
+    }
     said = {name: sum(verdict == 1 for verdict in each) for name, each in told.items()}
-    return {"n": len(items), **said, "no_answer": told["rule"].count(None)}
+    return {"n": len(items), **said, "no_answer": told["first"].count(None)}
 
 
 def groups(held: Sequence[Measured], others: Mapping[str, Sequence[Measured]]) -> dict[str, list[Measured]]:

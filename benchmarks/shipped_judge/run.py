@@ -2,7 +2,7 @@
 
     python -m benchmarks.shipped_judge.run fast --model FOLDER [--adapter FOLDER] --out fast.json    # on a card
     python -m benchmarks.shipped_judge.run engine --adapter FOLDER --out DIR                          # what users run
-    python -m benchmarks.shipped_judge.run rules                                  # exact match, math-verify, the rule
+    python -m benchmarks.shipped_judge.run rules                                  # what reads no model
     python -m benchmarks.shipped_judge.run table fast.json DIR/engine.json
 
 ``fast`` compares trained models; ``engine`` gives the figures that are published: fp32 on the CPU, resumable, with the
@@ -93,18 +93,20 @@ def fast(options: argparse.Namespace) -> None:
 
 
 def rules(options: argparse.Namespace) -> None:
-    """How often exact match, math-verify and the rule call right and wrong answers equal."""
+    """How often exact match, math-verify, the judge ``math`` and the rule as it is asked first call answers equal."""
     from .rules import groups, said_equal
 
     wrong = {"hedges": sets.hedges(options.hedges), "attacks": sets.attacks(options.attacks)}
     table = Table(title="answers called equal, %")
-    for heading in ("answers", "n", "exact match", "math-verify", "rule", "no answer of the rule"):
+    for heading in ("answers", "n", "exact match", "math-verify", "judge math", "rule first", "no answer"):
         table.add_column(heading, justify="left" if heading == "answers" else "right", no_wrap=True)
     found: dict[str, Any] = {}
     for name, measured in groups(sets.verified("held", options.items), wrong).items():
         if measured:
             found[name] = said_equal(measured)
-            shares = [f"{100 * found[name][key] / len(measured):.2f}" for key in ("exact", "math-verify", "rule")]
+            shares = [
+                f"{100 * found[name][key] / len(measured):.2f}" for key in ("exact", "math-verify", "math", "first")
+            ]
             table.add_row(name, str(len(measured)), *shares, str(found[name]["no_answer"]))
     Console(width=140).print(table)
     if options.out is not None:
@@ -125,7 +127,7 @@ def show(file: Path) -> None:
             if part == "all" or not row[0].startswith(("gsm8k", "attacks")):
                 table.add_row(*row)
         console.print(table)
-    for name in verified:
+    for name in [name for name in verified if ":" not in name]:
         weak = sorted(figures.lines({name: verified[name]}, "form"), key=lambda row: float(row[3]))[:12]
         console.print(f"{name}, weakest forms: " + "; ".join(f"{row[1]} {row[3]} ({row[2]})" for row in weak))
     for name, found in results.items():

@@ -129,7 +129,9 @@ def test_a_rule_first_compares_what_the_verifier_is_shown(make_item, make_draw):
     one, two = make_item(r"\boxed{41} no. Answer: \boxed{42}"), make_item(r"Hence Answer: \boxed{42}")
     (request,) = judge.plan(one, make_draw())
     assert request.first == Shortcut(
-        rule=RulePrompt(rule="math", arguments={"reference": "42", "answer": "42"}), answer="1", reply="A"
+        rule=RulePrompt(rule="math", arguments={"reference": "42", "answer": "42", "whole": True}),
+        answer="1",
+        reply="A",
     )
     assert judge.plan(one, make_draw()) == judge.plan(two, make_draw())
     (plain,) = VerifierJudge(labels=("A", "B")).plan(one, make_draw())

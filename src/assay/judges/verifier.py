@@ -42,7 +42,8 @@ class VerifierConfig(Config):
     language: Language = "en"
     """The language of the prompt."""
     first: First = "none"
-    """``math``: where this rule finds the answers equal, they match, and the model is asked only for the rest."""
+    """``math``: where this rule finds the answers equal, they match, and the model is asked only for the rest, as for
+    any answer with words around it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +118,9 @@ class VerifierJudge:
         return tuple(replace(request, first=Shortcut(rule=rule, answer="1", reply=yes)) for request in requests)
 
     def _compared(self, item: Item) -> dict[str, Json]:
-        """What the rule compares: out of what the verifier is shown, and no more."""
+        """What the rule compares: out of what the verifier is shown, and no answer with words around it."""
         reference, answer = need_reference(item, judge=self.name), final_answer(item.candidates[0].text)
-        return {"reference": math_answer(reference), "answer": math_answer(answer)}
+        return {"reference": math_answer(reference), "answer": math_answer(answer), "whole": True}
 
     def read(self, item: Item, draw: Draw, completions: Sequence[Completion]) -> Outcome:  # noqa: ARG002
         if self.choices:

@@ -54,6 +54,22 @@ def children() -> list[str]:
     return listed.split()
 
 
+def test_an_answer_with_words_around_it_is_not_shown_equal_where_it_has_to_be_whole() -> None:
+    def whole(reference: str, answer: str) -> RulePrompt:
+        return RulePrompt(rule="math", arguments={"reference": reference, "answer": answer, "whole": True})
+
+    async def body(engine: RuleEngine) -> None:
+        for reference, answer in (("8", "either 7 or 8"), ("8", "I get 8"), ("8", "it is 8 " + "!" * 500)):
+            assert await ask(engine, math(reference, answer)) == "1"
+            assert await ask(engine, whole(reference, answer)) == "0"
+        assert await ask(engine, whole("0.5", r"$\frac{1}{2}$")) == "1"
+        assert await ask(engine, whole("x+1", "1+x")) == "1"
+        wrong = RulePrompt(rule="math", arguments={"reference": "8", "answer": "8", "whole": "yes"})
+        assert await ask(engine, wrong) is FailureKind.BAD_REQUEST
+
+    run(body, RuleConfig())
+
+
 def test_a_poisoned_answer_costs_only_itself() -> None:
     async def body(engine: RuleEngine) -> None:
         begin = time.perf_counter()

@@ -43,9 +43,19 @@ def _math_texts(arguments: Arguments) -> tuple[str, str]:
         raise ValueError(f"rule 'math' needs a 'reference' that is a non-empty text, got {reference!r:.80}")
     if not isinstance(answer, str):
         raise ValueError(f"rule 'math' needs an 'answer' that is a text, got {answer!r:.80}")
-    if unknown := arguments.keys() - {"reference", "answer"}:
-        raise ValueError(f"rule 'math' takes 'reference' and 'answer'; it does not know {sorted(unknown)}")
+    if not isinstance(arguments.get("whole", False), bool):
+        raise ValueError(f"rule 'math' takes true or false as 'whole', got {arguments['whole']!r:.80}")
+    if unknown := arguments.keys() - {"reference", "answer", "whole"}:
+        raise ValueError(f"rule 'math' takes 'reference', 'answer' and 'whole'; it does not know {sorted(unknown)}")
     return reference, answer
+
+
+def _refused(arguments: Arguments, answer: str) -> bool:
+    """With ``whole``: words around a number may take back what it says ("7 or 8"), so they are never shown equal.
+
+    Nor is a long answer, of which nobody has read whether it is words.
+    """
+    return bool(arguments.get("whole", False)) and (len(answer) > SHORT or read_form(answer).sort == "prose")
 
 
 def _math_check(arguments: Arguments) -> None:
@@ -57,12 +67,15 @@ def _math_shortcut(arguments: Arguments) -> str | None:
     reference, answer = _math_texts(arguments)
     if len(reference) > SHORT or len(answer) > SHORT:
         return None
+    if _refused(arguments, answer):
+        return "0"
     decided = equality.obvious(read_form(reference), read_form(answer))
     return None if decided is None else str(int(decided))
 
 
 def _math_answer(arguments: Arguments) -> str:
-    return str(int(equality.equal(*_math_texts(arguments))))
+    reference, answer = _math_texts(arguments)
+    return str(int(not _refused(arguments, answer) and equality.equal(reference, answer)))
 
 
 def _math_version() -> str:
