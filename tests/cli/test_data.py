@@ -181,3 +181,12 @@ def test_each_group_has_as_many_items_however_many_kinds_it_has(assay, tmp_path)
     assay("generate", "-o", "part.jsonl", "-n", "15", "--start", "25", *named)
     assert rows(tmp_path / "part.jsonl") == rows(tmp_path / "all.jsonl")[25:]
     assert assay("generate", "-o", "x.jsonl", "--each")[0] == 2
+
+
+def test_a_file_that_is_there_is_written_over_when_told_to(assay, tmp_path):
+    (tmp_path / "mine.jsonl").write_text('{"prompt": "mine"}\n')
+    code, told = assay("generate", "-o", "mine.jsonl", "-n", "3")
+    assert (code, "--fresh" in told) == (2, True)
+    assert rows(tmp_path / "mine.jsonl") == [{"prompt": "mine"}]
+    assert assay("generate", "-o", "mine.jsonl", "-n", "3", "--fresh")[0] == 0
+    assert len(rows(tmp_path / "mine.jsonl")) == 3

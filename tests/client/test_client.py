@@ -15,7 +15,7 @@ import pytest
 from assay.client import GenRMClient, GenRMError
 from assay.client.client import service_share
 from assay.client.retry import CONNECT_ATTEMPTS
-from assay.core.errors import GenerationError
+from assay.core.errors import GenerationError, InputError
 from assay.core.types import Candidate, Failure, FailureKind, Item, Message, Verdict
 from assay.service.server import bind, running
 from assay.service.settings import ServiceSettings
@@ -323,3 +323,9 @@ def test_a_thousand_calls_at_once_are_all_answered() -> None:
             assert replies == ["1"] * 1000
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("url", ["nonsense", "localhost:8000", "ftp://host/genrm", "http://"])
+def test_what_is_no_url_is_refused_at_once(url: str) -> None:
+    with pytest.raises(InputError, match="write http://host:port/genrm"):
+        GenRMClient(url)

@@ -164,7 +164,7 @@ def test_what_cannot_be_said() -> None:
     assert "there is no role 'critic'" in invalid(resource={"critic": [1, 8]})
     assert "name of a role" in invalid(genrm_instances={"rollout": {"model_path": "m", "num_gpus": 1}})
     assert "missing required key 'num_gpus'" in invalid(genrm_instances={"quality": {"model_path": "m"}})
-    assert "resource.actor" in invalid(resource={"actor": [1]})
+    assert "'actor' is [1]: write [groups, GPUs of each]" in invalid(resource={"actor": [1]})
     assert "resource.actor" in invalid(resource={"actor": [1, -1]})
 
 

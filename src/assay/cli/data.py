@@ -20,6 +20,8 @@ class GenerateFlags(Config):
 
     out: Annotated[Path, typer.Option("--out", "-o")]
     """Where they go: .jsonl or .parquet; a canonical row an item."""
+    fresh: Annotated[bool, typer.Option("--fresh")] = False
+    """Write over a file that is there."""
     count: Annotated[int, typer.Option("--count", "-n")] = Field(default=1000, ge=1)
     """How many items."""
     start: int = Field(default=0, ge=0)

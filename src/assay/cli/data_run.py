@@ -44,6 +44,8 @@ def generate_data(flags: GenerateFlags) -> None:
     write = _WRITERS.get(flags.out.suffix)
     if write is None:
         raise InputError(f"--out {str(flags.out)!r} must end in .jsonl or .parquet")
+    if flags.out.exists() and not flags.fresh:
+        raise InputError(f"--out {str(flags.out)!r} is there already: name another file, or write over it with --fresh")
     if flags.judge is None and (flags.target != "full" or flags.judge_options):
         raise InputError("--target and --judge-options say how a judge is written for: they need --judge")
     judge = _oracle_judge(flags)

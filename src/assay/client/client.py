@@ -14,11 +14,13 @@ import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import aiohttp
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from assay.core.deadline import Deadline
+from assay.core.errors import InputError
 from assay.core.types import Item, Message
 from assay.voting.plan import VotePlan
 from assay.wire.body import dump
@@ -245,8 +247,16 @@ def service_share(left: float) -> float:
 
 
 def resolve_url(url: str | None) -> str:
-    """The service's URL: the one given, else that of the environment, else the seeds' default."""
-    return (url or os.environ.get(URL_VARIABLE) or DEFAULT_URL).rstrip("/")
+    """The service's URL: the one given, else that of the environment, else the seeds' default.
+
+    Raises:
+        InputError: it is none.
+    """
+    found = (url or os.environ.get(URL_VARIABLE) or DEFAULT_URL).strip().rstrip("/")
+    parts = urlsplit(found)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise InputError(f"{found!r} is no URL of a judge service: write http://host:port/genrm")
+    return found
 
 
 def _is_json(reply: aiohttp.ClientResponse) -> bool:

@@ -6,7 +6,7 @@ make a legal layout is for ``modes``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, cast
 
 from pydantic import Field, field_validator, model_validator
@@ -61,6 +61,14 @@ class PlacementFlags(GenRMConfig):
                 return {**said, "genrm_num_gpus": groups * each}
             case _:
                 return said
+
+    @field_validator("resource", mode="before")
+    @classmethod
+    def _pairs(cls, given: Any) -> Any:
+        for role, pair in cast("Mapping[str, Any]", given).items() if isinstance(given, Mapping) else ():
+            if not isinstance(pair, list | tuple) or len(cast("Sequence[Any]", pair)) != 2:
+                raise ValueError(f'{role!r} is {pair!r}: write [groups, GPUs of each], such as {{"{role}": [1, 8]}}')
+        return given
 
     @field_validator("resource")
     @classmethod

@@ -12,7 +12,8 @@ from typing import Any, Literal, Self, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from assay.core.config import Config, explain
-from assay.placement import PlacementFlags
+from assay.core.errors import InputError
+from assay.placement import PlacementFlags, parse_cluster
 from assay.tracking.config import TrackingConfig
 from assay.training.config import TrainerConfig
 
@@ -88,6 +89,13 @@ class RunConfig(ClusterConfig, WeightSyncConfig):
     """Write the trained policy to model/ in the run's folder when the run is done, an adapter merged into it."""
 
 
+def _known(cluster: str) -> None:
+    try:
+        parse_cluster(cluster)
+    except InputError as error:
+        raise ValueError(str(error)) from None
+
+
 PARTS: tuple[type[Config], ...] = (
     DataConfig,
     RolloutConfig,
@@ -130,6 +138,13 @@ class TrainConfig(  # pyright: ignore[reportIncompatibleVariableOverride]  # rm_
             raise ValueError("prompt_data: what are the prompts? Name a file with --prompt-data")
         if self.rollout_attach is not None and (self.rollout_engine != "sglang" or self.ray):
             raise ValueError("rollout_attach is for rollout_engine 'sglang', without ray")
+        if self.cluster is not None:
+            _known(self.cluster)
+        if self.n_samples_per_prompt == 1 and self.advantage_estimator != "reinforce_plus_plus":
+            raise ValueError(
+                f"n_samples_per_prompt 1: {self.advantage_estimator} compares the answers to one prompt with each "
+                "other, so nothing would be learned; ask for 2 or more, or --advantage-estimator reinforce_plus_plus"
+            )
         if self.use_tis and self.rollout_temperature != 1.0:
             raise ValueError(
                 f"use_tis compares log-probs of the rollout with the trainer's, and engines report them at temperature "

@@ -91,7 +91,7 @@ def _generate(
     recipe: SpctRecipe, name: str, pool: str, kinds: Iterable[str], count: int, shapes: Iterable[str], **more: str
 ) -> Command:
     file = f"{name}.jsonl"
-    words: list[Word] = ["data", "generate", "-o", At(HERE, file), "-n", str(count)]
+    words: list[Word] = ["data", "generate", "--fresh", "-o", At(HERE, file), "-n", str(count)]
     words += ["--seed", str(seed_of(recipe, pool)), "--language", recipe.language]
     words += [word for kind in kinds for word in ("--kind", kind)] + ["--each"]
     words += [word for shape in shapes for word in ("--shape", shape)]
