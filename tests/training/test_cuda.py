@@ -10,6 +10,7 @@ import torch
 from assay.training import attention
 from assay.training.config import TrainerConfig
 from assay.training.objective import NllObjective, PolicyObjective
+from assay.training.packing import Segment
 from assay.training.trainer import Trainer
 
 from .conftest import batch, tiny
@@ -57,3 +58,27 @@ def test_asleep_its_memory_is_free_and_awake_it_goes_on() -> None:
     other.step(batch(1), PolicyObjective())
     for (name, a), (_, b) in zip(trainer.named_tensors(), other.named_tensors(), strict=True):
         torch.testing.assert_close(a, b, msg=name)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32])
+def test_the_kernel_for_many_lengths_attends_as_segment_by_segment(dtype: torch.dtype) -> None:
+    generator = torch.Generator().manual_seed(0)
+    sizes = [int(n) for n in torch.randint(1, 90, (40,), generator=generator)]
+    segments = [
+        Segment(size=270),
+        *(Segment(size=n, after=0) for n in sizes[:30]),
+        *(Segment(size=n) for n in sizes[30:]),
+    ]
+    total = sum(segment.size for segment in segments)
+    whole = [torch.randn(heads, total, 64, generator=generator, dtype=torch.float32) for heads in (9, 3, 3)]
+    pull = torch.randn(total, 9, 64, generator=generator).cuda()
+    exact = [t.double().cuda().requires_grad_() for t in whole]
+    expected = attention.SegmentPlan(segments).attend(0, *exact, 0.125, None)
+    wanted = torch.autograd.grad((expected * pull).sum(), exact)
+    tensors = [t.to(dtype).cuda().requires_grad_() for t in whole]
+    found = attention.plan_for(segments, torch.device("cuda")).attend(0, *tensors, 0.125, None)
+    grads = torch.autograd.grad((found * pull.to(dtype)).sum(), tensors)
+    loose = 1e-4 if dtype == torch.float32 else 0.05
+    for ours, theirs in zip((found, *grads), (expected, *wanted), strict=True):
+        error = (ours.double() - theirs).abs().max() / theirs.abs().max()
+        assert error < loose

@@ -19,6 +19,7 @@ from assay.engines.embedded.attention import Plan, additive, visible
 
 from .blocks import BlockPlan, blocks_of, fused
 from .packing import Segment
+from .varlen import VarlenPlan, takes
 
 _LARGEST_MASK = 1 << 25
 """Most entries of a padded mask (64 MB in half precision); larger micro-batches go segment by segment."""
@@ -34,6 +35,31 @@ _MANY = 4
 
 def plan_for(segments: Sequence[Segment], device: torch.device) -> Plan:
     """The faster way on this device. One plan serves all layers of a pass, and their recomputation."""
+    if device.type == "cuda" and len(segments) > 1:
+        return CudaPlan(segments, device)
+    return _without_kernel(segments, device)
+
+
+class CudaPlan:
+    """The kernel for many lengths where it takes what a layer asks (half precision, no window), else another way."""
+
+    def __init__(self, segments: Sequence[Segment], device: torch.device) -> None:
+        self._segments, self._device = segments, device
+        self._varlen: Plan | None = None
+        self._other: Plan | None = None
+
+    def attend(
+        self, layer: int, query: Tensor, key: Tensor, value: Tensor, scale: float | None, window: int | None
+    ) -> Tensor:
+        """See ``engines.embedded.attention.Plan``."""
+        if takes(query, window):
+            self._varlen = plan = self._varlen or VarlenPlan(self._segments, self._device)
+        else:
+            self._other = plan = self._other or _without_kernel(self._segments, self._device)
+        return plan.attend(layer, query, key, value, scale, window)
+
+
+def _without_kernel(segments: Sequence[Segment], device: torch.device) -> Plan:
     if device.type == "cuda" and len(segments) >= _MANY * len(blocks := blocks_of(segments)):
         return BlockPlan(segments, blocks, device)
     if len(segments) > 1:
