@@ -1,9 +1,11 @@
 """Fine-tuning of a judge on one card: rows and tokens a second, and where the time goes, by size of micro-batch.
 
-    python benchmarks/sft_throughput.py [--tokens 8192,32768,65536] [--seconds 3] [--compile]
+    python benchmarks/sft_throughput.py [--tokens 16384,65536] [--ways plain,fused,compiled] [--seconds 1.5]
 
 Rows of the verifier on generated items. ``own``: tokens behind the instructions that all rows share; ``rows``: what is
-learned from. An update is one micro-batch. ``host`` is what is left of an update after forward, backward and optimizer.
+learned from. An update is one micro-batch. Ways: ``plain``, the layers of transformers and peft; ``fused``, what is
+trained with by default; ``compiled``, with --compile. ``host`` is what is left of an update after forward, backward and
+optimizer.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from assay.judges import build_judge
 from assay.synthetic.kinds import kinds_named
 from assay.synthetic.oracle import completions
 from assay.synthetic.stream import Plan, stream
+from assay.training.fused import plain
 from assay.training.sft.config import SftConfig
 from assay.training.sft.encode import Encoded
 from assay.training.sft.reading import EncoderSettings
@@ -38,7 +41,7 @@ class Setting:
 
     tokens: int
     lora_rank: int
-    compile: bool
+    way: str
 
     def config(self) -> SftConfig:
         return SftConfig(
@@ -46,8 +49,12 @@ class Setting:
             lora_rank=self.lora_rank,
             lr=1e-4,
             max_tokens_per_micro_batch=self.tokens,
-            compile=self.compile,
+            compile=self.way == "compiled",
         )
+
+    @property
+    def name(self) -> str:
+        return f"{f'LoRA {self.lora_rank}' if self.lora_rank else 'full'} {self.tokens} {self.way}"
 
 
 def rows(count: int) -> Iterator[SftRow]:
@@ -63,12 +70,14 @@ def rows(count: int) -> Iterator[SftRow]:
 
 def measured(setting: Setting, encoded: list[Encoded], seconds: float) -> list[str]:
     task = SftTask(encoded, [])
+    begun = time.perf_counter()
     trainer = Trainer(setting.config().trainer(None))
+    if setting.way == "plain":
+        plain(trainer.policy.lm)
     own = sum(len(s.response_ids) for s in task.batch(range(500))[0].sequences) / 500
     # The openings, of two languages, go through once each.
     size = max(1, int((setting.tokens - 700) / own))
     picked = [[(number * size + i) % task.size for i in range(size)] for number in range(1000)]
-    begun = time.perf_counter()
     for number in range(3):
         trainer.step(*task.batch(picked[number]), lr=1e-4)
     warm = time.perf_counter() - begun
@@ -98,15 +107,15 @@ def measured(setting: Setting, encoded: list[Encoded], seconds: float) -> list[s
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokens", default="8192,32768,65536")
+    parser.add_argument("--tokens", default="16384,65536")
+    parser.add_argument("--ways", default="plain,fused,compiled")
     parser.add_argument("--ranks", default="16,0", help="of the adapter; 0: all weights")
-    parser.add_argument("--seconds", type=float, default=3.0, help="of each setting, after the first three updates")
+    parser.add_argument("--seconds", type=float, default=1.5, help="of each setting, after the first three updates")
     parser.add_argument("--rows", type=int, default=6000)
-    parser.add_argument("--compile", action="store_true", help="every setting a second time, compiled")
     options = parser.parse_args()
     settings = [
-        Setting(tokens=int(tokens), lora_rank=int(rank), compile=compiled)
-        for compiled in ((False, True) if options.compile else (False,))
+        Setting(tokens=int(tokens), lora_rank=int(rank), way=way)
+        for way in options.ways.split(",")
         for rank in options.ranks.split(",")
         for tokens in options.tokens.split(",")
     ]
@@ -121,16 +130,13 @@ def main() -> None:
     for heading in headings:
         table.add_column(heading, justify="left" if heading == "setting" else "right", no_wrap=True)
     for one in settings:
-        name = (
-            f"{f'LoRA {one.lora_rank}' if one.lora_rank else 'full'} {one.tokens}{' compiled' if one.compile else ''}"
-        )
         try:
             cells = measured(one, encoded, options.seconds)
         except torch.cuda.OutOfMemoryError:
             cells = ["out of memory"]
         torch.cuda.empty_cache()
-        print(name, *cells, flush=True)
-        table.add_row(name, *cells)
+        print(one.name, *cells, flush=True)
+        table.add_row(one.name, *cells)
     Console(width=150).print(table)
 
 

@@ -8,7 +8,6 @@ from torch import Tensor
 
 from assay.engines.embedded.attention import Plan
 from assay.training.attention import CudaPlan, PaddedPlan, SegmentPlan, plan_for
-from assay.training.blocks import Block, BlockPlan, blocks_of
 from assay.training.packing import Segment
 from assay.training.varlen import Runs, VarlenPlan
 
@@ -59,7 +58,7 @@ def run_by_run(query: Tensor, key: Tensor, value: Tensor, runs: Runs, scale: flo
 
 
 @pytest.mark.parametrize("window", [None, 3, 100])
-@pytest.mark.parametrize("way", ["segments", "padded", "blocks", "varlen"])
+@pytest.mark.parametrize("way", ["segments", "padded", "varlen"])
 def test_equals_attention_under_a_mask(way: str, window: int | None) -> None:
     generator = torch.Generator().manual_seed(0)
     tensors = [
@@ -69,7 +68,6 @@ def test_equals_attention_under_a_mask(way: str, window: int | None) -> None:
     plans: dict[str, Plan] = {
         "segments": SegmentPlan(SEGMENTS),
         "padded": PaddedPlan(SEGMENTS, CPU),
-        "blocks": BlockPlan(SEGMENTS, blocks_of(SEGMENTS), CPU),
         "varlen": VarlenPlan(SEGMENTS, CPU, run_by_run),
     }
     if way == "varlen" and window == 3:
@@ -89,19 +87,3 @@ def test_the_way_depends_on_the_device_and_the_size() -> None:
     assert isinstance(plan_for([Segment(size=44), Segment(size=32, after=0)], CPU), SegmentPlan)
     assert isinstance(plan_for(SEGMENTS, cuda), CudaPlan)
     assert isinstance(plan_for([Segment(size=9)], cuda), SegmentPlan)
-
-
-def test_blocks_hold_segments_of_one_prompt_and_about_one_length() -> None:
-    assert blocks_of(SEGMENTS) == [
-        Block(segments=(3, 0), after=None, longest=6),
-        Block(segments=(4,), after=None, longest=2),
-        Block(segments=(1,), after=0, longest=3),
-        Block(segments=(2,), after=0, longest=1),
-        Block(segments=(5,), after=4, longest=5),
-    ]
-
-
-def test_many_rows_of_one_prompt_go_in_blocks_on_a_card() -> None:
-    judged = [Segment(size=200), *(Segment(size=size, after=0) for size in (90, 100, 110) * 40)]
-    assert isinstance(plan_for(judged, CPU), SegmentPlan)
-    assert [len(block.segments) for block in blocks_of(judged)] == [1, 120]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +56,26 @@ def lora_layers(lm: nn.Module) -> Iterator[tuple[str, Any]]:
     from peft.tuners.lora import LoraLayer
 
     yield from ((name, module) for name, module in lm.named_modules() if isinstance(module, LoraLayer))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearParts:
+    """W, b, A, B and the scale of W x + b + scale B A x. Without an adapter, or with it switched off: no last three."""
+
+    weight: Tensor
+    bias: Tensor | None
+    down: Tensor | None
+    up: Tensor | None
+    scale: float | None
+
+
+def linear_parts(layer: Any) -> LinearParts:
+    """The weights of a linear layer as they are now, under FSDP those gathered for this pass."""
+    base = getattr(layer, "base_layer", layer)
+    if base is layer or layer._disable_adapters:
+        return LinearParts(weight=base.weight, bias=base.bias, down=None, up=None, scale=None)
+    down, up = layer.lora_A[_NAME].weight, layer.lora_B[_NAME].weight
+    return LinearParts(weight=base.weight, bias=base.bias, down=down, up=up, scale=layer.scaling[_NAME])
 
 
 @contextmanager

@@ -1,9 +1,10 @@
 """Attention over packed segments, with gradients: each sees itself, causally, and the prompt that it continues.
 
 No mask over a whole packed row is ever made. Plugs into the model where the embedded engine's packed attention does
-(``engines.embedded.attention``). Three ways to compute the same: segment by segment, which wastes nothing; all in one
-padded call, and in a few blocks of about equally long segments of one prompt (``blocks``), for devices where many small
-calls cost more than the padding.
+(``engines.embedded.attention``).
+Three ways to compute the same: all in one call of a kernel for many lengths (``varlen``), where there is one for what
+is asked; else segment by segment, which wastes nothing, or all in one padded call, where many small calls cost more
+than the padding.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from assay.engines.embedded.attention import Plan, additive, visible
 
-from .blocks import BlockPlan, blocks_of, fused
 from .packing import Segment
 from .varlen import VarlenPlan, takes
 
@@ -28,9 +28,7 @@ _SHORT = 1 << 10
 """Entries of one segment's mask up to which a call costs the CPU more than its padding (16 x 24: a fifth of an update,
 where 32 x 76 loses a twentieth)."""
 
-
-_MANY = 4
-"""Segments a block, on average, from which on blocks take fewer calls than anything else that needs no mask."""
+_FUSED = (torch.float16, torch.bfloat16)
 
 
 def plan_for(segments: Sequence[Segment], device: torch.device) -> Plan:
@@ -60,8 +58,6 @@ class CudaPlan:
 
 
 def _without_kernel(segments: Sequence[Segment], device: torch.device) -> Plan:
-    if device.type == "cuda" and len(segments) >= _MANY * len(blocks := blocks_of(segments)):
-        return BlockPlan(segments, blocks, device)
     if len(segments) > 1:
         longest, keys = max(s.size for s in segments), max(sum(_key_runs(segments, s)) for s in segments)
         small = device.type == "cuda" or longest * keys <= _SHORT
@@ -103,7 +99,8 @@ class SegmentPlan:
         windowed = window is not None and total > window
         if new == total and not windowed:
             return scaled_dot_product_attention(q, k, v, is_causal=True, scale=scale)[0]
-        if fused(query) and not windowed:
+        if query.is_cuda and query.dtype in _FUSED and not windowed:
+            # There is a kernel that needs no mask in memory for queries that begin after their keys.
             return scaled_dot_product_attention(q, k, v, attn_mask=causal_lower_right(new, total), scale=scale)[0]
         mask = self._mask(new, total, window if windowed else None, query.device)
         return scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=scale)[0]

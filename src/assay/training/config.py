@@ -36,7 +36,8 @@ class ModelConfig(Config):
     share_prompts: bool = True
     """Compute a prompt once for all the responses to it that are in one micro-batch."""
     compile: bool = False
-    """Fuse norms and feed-forward layers by torch.compile: faster on CUDA after a minute or so of compiling."""
+    """Compile the layers, but for their attention, by torch.compile, which takes a minute or so. Where that fails, and
+    without it, layers of Llama and Qwen models run fused by hand."""
 
 
 class OptimizerConfig(Config):

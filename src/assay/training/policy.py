@@ -26,6 +26,7 @@ from assay.engines.model_files import weight_version
 from .adapter import add_adapter
 from .batch import TrainSequence
 from .config import TrainerConfig
+from .fused import compile_layers, fuse
 from .model import MicroBatch, TokenModel
 from .packing import micro_batches
 
@@ -79,10 +80,9 @@ def load_policy(config: TrainerConfig, *, model: Any = None, device: torch.devic
     token_model = packed(lm, config, name=config.hf_checkpoint if source is not None else type(lm).__name__)
     if config.lora_rank:
         add_adapter(lm, rank=config.lora_rank, alpha=config.lora_alpha, seed=config.seed, dtype=stored_dtype(compute))
+    hasten(lm, config)
     if config.gradient_checkpointing:
         checkpoint_activations(lm)
-    if config.compile:
-        compile_layers(lm)
     return Policy(model=token_model, source=source, base_version=version, device=device, compute=compute)
 
 
@@ -93,7 +93,9 @@ def load_reference(config: TrainerConfig, *, device: torch.device) -> TokenModel
     """
     name = config.ref_load or config.hf_checkpoint
     lm = read_model(find_model(name, with_code=config.trust_remote_code), config, frozen_dtype(config, device))
-    return packed(lm.to(device), config, name=name).requires_grad_(False)
+    model = packed(lm.to(device), config, name=name).requires_grad_(False)
+    hasten(lm, config)
+    return model
 
 
 def pick_device(config: TrainerConfig, local_rank: int = 0) -> torch.device:
@@ -165,6 +167,12 @@ def packed(lm: Any, config: TrainerConfig, *, name: str) -> TokenModel:
     return model
 
 
+def hasten(lm: Any, config: TrainerConfig) -> None:
+    """Fewer operations for the same values, where the model is of a kind that is known. Its adapter is on already."""
+    if not (config.compile and compile_layers(lm)):
+        fuse(lm)
+
+
 def checkpoint_activations(lm: Any) -> None:
     """Have each layer compute its activations again in the backward pass."""
     options = {"use_reentrant": False}
@@ -172,13 +180,6 @@ def checkpoint_activations(lm: Any) -> None:
         lm.activation_checkpointing_enable(activation_checkpointing_kwargs=options)
     else:  # transformers before 5.20 or so knows the older name only
         lm.gradient_checkpointing_enable(gradient_checkpointing_kwargs=options)
-
-
-def compile_layers(lm: Any) -> None:
-    """Have norms and feed-forward layers compiled, for any number of tokens. Attention and what is between stays."""
-    for name, module in lm.named_modules():
-        if type(module).__name__.endswith("RMSNorm") or name.endswith(".mlp"):
-            module.compile(dynamic=True)
 
 
 def _probes(vocabulary: int) -> list[TrainSequence]:

@@ -13,6 +13,7 @@ from assay.core.errors import InputError
 
 from .adapter import without_adapter
 from .config import TrainerConfig
+from .fused import lay_out
 from .model import TokenModel
 from .policy import Policy, load_reference
 from .ranks import Ranks
@@ -51,6 +52,7 @@ class Reference:
             self._model = load_reference(self._config, device=self._policy.device)
             self._spread(self._model)
         self._model.to(self._policy.device)
+        lay_out(self._model.lm)
         try:
             yield self._model
         finally:

@@ -22,6 +22,7 @@ from .batch import PerToken, StepMetrics, TrainBatch, TrainSequence, UpdateMetri
 from .clock import Clock
 from .config import TrainerConfig
 from .forward import LaidOut, Passes, Update
+from .fused import lay_out
 from .objective import Objective
 from .optimizer import Optimizer, rate
 from .policy import Policy, load_policy, pick_device
@@ -168,6 +169,7 @@ class Trainer:
         """Back onto the device."""
         if self.asleep:
             self._move(self.policy.device)
+            lay_out(self.policy.lm)
             self.asleep = False
 
     def named_tensors(

@@ -131,7 +131,7 @@ class _Gather(torch.autograd.Function):
         for tokens, keys in spread.shared:
             elsewhere = grad.index_select(0, keys.flatten()).unflatten(0, keys.shape)
             exact = torch.promote_types(grad.dtype, torch.float32)
-            found[tokens] += elsewhere.sum(0, dtype=exact).to(grad.dtype)
+            found[tokens].add_(elsewhere.sum(0, dtype=exact))
         return found, None
 
 

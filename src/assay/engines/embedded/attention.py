@@ -42,7 +42,9 @@ def packed_attention(
         if options.get(name) is not None:
             raise UnsupportedAttentionError(f"its attention uses {name}")
     scale, window = options.get("scaling"), options.get("sliding_window")
-    return plan.attend(module.layer_idx, query[0], key[0], value[0], scale, window).unsqueeze(0), None
+    # Squeezed, not indexed: the gradient of an index is a tensor of zeros, filled in.
+    query, key, value = (t.squeeze(0) for t in (query, key, value))
+    return plan.attend(module.layer_idx, query, key, value, scale, window).unsqueeze(0), None
 
 
 def register() -> None:

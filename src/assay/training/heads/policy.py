@@ -26,7 +26,7 @@ from ..batch import TrainSequence
 from ..config import TrainerConfig
 from ..model import MicroBatch, TokenModel
 from ..packing import micro_batches
-from ..policy import Policy, checkpoint_activations, frozen_dtype, stored_dtype
+from ..policy import Policy, checkpoint_activations, frozen_dtype, hasten, stored_dtype
 from .padding import Padding
 
 HEAD = "score"
@@ -70,6 +70,7 @@ def load_head(config: TrainerConfig, device: torch.device, *, source: Path, padd
         add_adapter(
             lm, rank=config.lora_rank, alpha=config.lora_alpha, seed=config.seed, dtype=stored_dtype(compute), head=HEAD
         )
+    hasten(lm, config)
     if config.gradient_checkpointing:
         checkpoint_activations(lm)
     return Policy(
