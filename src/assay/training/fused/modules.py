@@ -56,4 +56,5 @@ def attention(
 
 def window_of(attention: Any) -> int | None:
     """Layers of Qwen say whether they have a window; Mistral's all have that of the model, Llama has none."""
-    return getattr(attention, "sliding_window", getattr(attention.config, "sliding_window", None))
+    owner = attention if hasattr(attention, "sliding_window") else attention.config
+    return owner.sliding_window if hasattr(owner, "sliding_window") else None
