@@ -33,7 +33,11 @@ formula is off by more."""
 
 def fuse(lm: Any) -> bool:
     """Replace the passes of a Llama-like model with packed attention, once its adapter is on. False: left as it is."""
-    if not (_known(lm) and _proved(lm, _PASSES)):
+    if not _known(lm):
+        return False
+    if not _proved(lm, _PASSES):
+        told = "the fused passes do not compute what the layers of this model do: it keeps its own, which are slower"
+        warnings.warn(told, RuntimeWarning, stacklevel=2)
         return False
     _replace(lm, _PASSES)
     lay_out(lm)
