@@ -52,7 +52,7 @@ class Rule:
         if len(prompt.messages) > 1:
             return Reward(logit=float(len(prompt.messages[-1].text)), prompt_tokens=7)
         lines = prompt.messages[0].text.splitlines()
-        answers = [lines[at + 1] for at, line in enumerate(lines) if "response" in line and "begins" in line]
+        answers = [lines[at + 1] for at, line in enumerate(lines) if line.startswith("[[response ")]
         one, other = map(len, answers)
         return Reward(logit=one - other + self.first, prompt_tokens=7)
 

@@ -112,7 +112,8 @@ def test_a_quiet_monitor_stops_nothing() -> None:
 
 def test_failed_judgments_are_no_figures_but_are_counted() -> None:
     def half(text: str) -> str | None:
-        return _verifier(text) if "question 0" in text or "question 2" in text else None
+        # A marker reads "[[question" and a tag, which may begin with any digit.
+        return _verifier(text) if "\nquestion 0" in text or "\nquestion 2" in text else None
 
     found = _look(_monitor(Panels(judge=_panel(Says(half), build_judge("verifier"))), monitor_attack_items=0))
     # An item with a failed candidate has no verdict: two of four are left.
