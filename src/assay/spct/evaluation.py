@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.core.errors import InputError
+from assay.core.intervals import Interval
 from assay.core.types import Failure, Outcome, Verdict
 from assay.data import ResultRow
 from assay.data.decisions import to_outcome, to_vote
@@ -28,15 +29,6 @@ from .fates import OF_THE_TEXT
 DRAWS = 2000
 GREEDY, VOTING, META = "greedy", "voting@", "meta@"
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """A figure with the middle 95 % of its draws."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,15 +114,12 @@ def sizes(k: int) -> tuple[int, ...]:
 
 
 def interval(values: Floats, draws: int = DRAWS, seed: int = 0) -> Interval:
-    """The mean over items."""
-    value = float(values.mean())
-    if len(values) == 1:
-        return Interval(value=value, low=value, high=value)
+    """The mean over items, with the middle 95 % of its resamples."""
     generator = np.random.default_rng(seed)
     weights = generator.multinomial(len(values), np.full(len(values), 1 / len(values)), size=draws)
     means = weights @ values / len(values)
     low, high = np.percentile(means, (2.5, 97.5))
-    return Interval(value=value, low=float(low), high=float(high))
+    return Interval(value=float(values.mean()), low=float(low), high=float(high))
 
 
 def gain(measured: Measured, series: str, over: str) -> Interval:

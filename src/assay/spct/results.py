@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from assay.core.config import Config
+from assay.core.intervals import Interval
 from assay.data import read_results
 from assay.synthetic.kinds import KINDS
 from assay.tracking.lines import NAME, read_lines
 
-from .evaluation import GREEDY, META, VOTING, Interval, Measured, by_kind, difference, gain, interval, measure
+from .evaluation import GREEDY, META, VOTING, Measured, by_kind, difference, gain, interval, measure
 from .paper import ABLATIONS, published, published_gain
 from .pipeline.line import GREEDY as GREEDY_FILE
 from .pipeline.line import META_STAGE, RFT, RUN, VOTES, WEIGHED, evaluated
