@@ -81,3 +81,10 @@ def test_every_figure_has_an_interval() -> None:
     assert f"{DETECTION}/{MATH}/F1" in found.intervals
     low, high = (getattr(found.intervals[f"{DETECTION}/{MATH}/recall"], name) for name in ("low", "high"))
     assert 0 <= low <= high <= 100
+
+
+def test_a_file_without_an_error_has_no_recall() -> None:
+    (unit,) = units(BENCHMARK, [row("4", [])], "data/x.jsonl")
+    found = score(BENCHMARK, [scored(unit, 0.2)], HALF).flat()
+    values = [found[f"{DETECTION}/{MATH}/{name}"] for name in ("accuracy", "precision", "recall", "F1")]
+    assert values == [0, 0, None, None]

@@ -60,7 +60,8 @@ async def run_command(words: Sequence[str], log: Path, most_s: float | None) -> 
     finally:
         if process.returncode is None:
             await asyncio.shield(_end(process))
-    return Ended(code=process.returncode or 0, seconds=time.monotonic() - begin, stopped=stopped)
+    assert process.returncode is not None, "both ways out of the block wait for its end"
+    return Ended(code=process.returncode, seconds=time.monotonic() - begin, stopped=stopped)
 
 
 def tail(log: Path, lines: int = _TAIL) -> str:

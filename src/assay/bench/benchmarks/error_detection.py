@@ -75,8 +75,9 @@ def _file(name: str, cases: Cases) -> Row:
     said = caught + alarms
     accuracy = (caught + good - alarms) / (errors + good) if errors + good else None
     precision = caught / said if said else 0.0
-    recall = caught / errors if errors else 0.0
-    f1 = 2 * caught / (errors + said) if errors + said else 0.0
+    # A file without an error (of a trial, say) has no recall: that is unknown, not 0.
+    recall = caught / errors if errors else None
+    f1 = 2 * caught / (errors + said) if errors else None
     return Row(name=name, n=cases.count, values=tuple(map(percent, (accuracy, precision, recall, f1))))
 
 
