@@ -91,8 +91,20 @@ def test_the_line_tells_the_verdict():
     for name in VERIFIED:
         for seed in range(60):
             generated = made(name, "single", seed, language=["en", "zh"][seed % 2])
-            left, _, right = generated.line.partition(" | ")
-            assert (left.rsplit(" = ")[-1] == right.rsplit(" = ")[-1]) == (generated.gold[0] == 1), generated.line
+            left, right = generated.normal
+            assert (left.rsplit(" = ")[-1] == right.rsplit(" = ")[-1]) == (generated.gold[0] == 1), generated.normal
+
+
+def test_forms_stand_in_a_thought_before_the_box_in_the_order_shown():
+    generated = made("units", "pair", 3)
+    reference, *answers = generated.normal
+    judge = build_judge("pointwise")
+    for order in ((0, 1), (1, 0)):
+        (text,) = completions(generated, judge, Draw(vote=0, seed=0, order=order), target="forms")
+        assert text.startswith(f"<think>{reference} | {answers[order[0]]} | {answers[order[1]]}</think>\nScores: \\boxed")
+        assert read(judge, generated, order, target="forms").scores == tuple(map(float, scores(generated)))
+    without = made(next(kind.name for kind in KINDS.values() if not kind.reference), "pair", 1)
+    assert completions(without, judge, Draw(vote=0, seed=0, order=(0, 1)), target="forms")[0].startswith("Scores: ")
 
 
 def test_a_critique_names_what_it_computed():

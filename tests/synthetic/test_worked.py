@@ -47,7 +47,7 @@ def test_gold_is_whether_the_text_ends_in_the_reference() -> None:
         one = generate(kind, index=index)
         numbers = re.findall(r"[0-9][0-9,]*(?:\.[0-9]+)?", one.item.candidates[0].text)
         assert (Fraction(numbers[-1].replace(",", "")) == Fraction(one.item.reference or "")) == (one.gold == (1.0,))
-        left, right = (one.line or "").split(" | ")
+        left, right = (one.line((0,)) or "").split(" | ")
         assert (left == right) == (one.gold == (1.0,))
 
 

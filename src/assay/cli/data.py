@@ -10,6 +10,7 @@ import typer
 from pydantic import Field
 
 from assay.core.config import Config
+from assay.synthetic.oracle import Target
 
 from .declare import JsonObject, verb
 from .help import HelpfulCommand
@@ -45,8 +46,9 @@ class GenerateFlags(Config):
     """Add messages and completion: what this judge asks, and the right text; items that it cannot read are left out."""
     judge_options: JsonObject = Field(default_factory=dict)
     """JSON: options of that judge, e.g. {"forms": true}; its language is that of the item unless said."""
-    target: Literal["full", "verdict"] = "full"
-    """With --judge pointwise or pairwise: all that its prompt asks for, or the box alone."""
+    target: Target = "full"
+    """With --judge pointwise or pairwise: all that its prompt asks for; the box alone; or, before the box, the normal forms
+    of the reference and of each answer in a closed thought."""
     principles: Path | None = None
     """With --judge pointwise: a TOML file of principles that it is given, as with assay judge; its texts write none."""
 

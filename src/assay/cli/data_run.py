@@ -105,8 +105,9 @@ def _oracle_judge(flags: GenerateFlags) -> Reading | None:
 
 def _rows(generated: Generated, flags: GenerateFlags, reading: Reading | None) -> Iterator[dict[str, Any]]:
     row = item_to_row(generated.item)
-    if generated.line is not None:
-        row["metadata"] = {**row["metadata"], "line": generated.line}
+    line = generated.line(range(generated.item.n))
+    if line is not None:
+        row["metadata"] = {**row["metadata"], "line": line}
     if reading is None:
         yield row
         return

@@ -26,7 +26,7 @@ def build(
     reference: str | None,
     candidates: Sequence[Candidate],
     criteria: Sequence[Criterion],
-    line: str | None = None,
+    normal: Sequence[str] | None = None,
 ) -> Generated:
     """The item; its id follows from its draws, so that equal draws give equal ids."""
     forms = tuple(candidate.form for candidate in candidates)
@@ -53,5 +53,5 @@ def build(
         criteria=tuple(criteria),
         findings=tuple(candidate.findings for candidate in candidates),
         forms=forms,
-        line=line,
+        normal=None if normal is None else tuple(normal),
     )

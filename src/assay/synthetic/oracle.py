@@ -22,8 +22,9 @@ from assay.judges.verifier import VerifierJudge
 
 from .record import Generated
 
-Target: TypeAlias = Literal["full", "verdict"]
-"""All that the judge's prompt asks for, or only what is read off it: the box behind its label, without the reasons."""
+Target: TypeAlias = Literal["full", "verdict", "forms"]
+"""All that the judge's prompt asks for; only what is read off it, the box behind its label, without the reasons; or that
+box behind a closed thought with the normal forms of the reference and of every candidate, where the item has them."""
 
 BEST = 9
 """The score of a response that meets every criterion."""
@@ -88,9 +89,12 @@ def _verdict(generated: Generated, judge: VerifierJudge) -> str:
     if generated.item.n != 1:
         raise InputError(f"item {generated.item.id!r} has {generated.item.n} candidates; the verifier reads one")
     label = judge.labels[0 if generated.gold[0] == 1 else 1]
-    if not judge.forms or generated.line is None:
-        return label
-    return f"<think>{shield(generated.line)}</think>\n{label}"
+    return f"{_thought(generated, (0,))}{label}" if judge.forms else label
+
+
+def _thought(generated: Generated, order: Sequence[int]) -> str:
+    line = generated.line(order)
+    return "" if line is None else f"<think>{shield(line)}</think>\n"
 
 
 def _pointwise(generated: Generated, judge: PointwiseJudge, order: Sequence[int], target: Target) -> str:
@@ -123,6 +127,8 @@ def _said(
     boxed = f"{_LABELS[language][label]} \\boxed{{{box}}}"
     if target == "verdict":
         return boxed
+    if target == "forms":
+        return _thought(generated, order) + boxed
     return f"{_reasons(generated, language, order, label, criteria=criteria)}\n{boxed}"
 
 

@@ -5,7 +5,7 @@ Owns: the records. Does not own: how they are drawn (the kinds), or how findings
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -56,8 +56,8 @@ class Generated:
     """An item whose gold a rule decided, with all that an oracle needs to say why.
 
     ``template``: the name of the text or function that asked; those of the training side and of the held-out side
-    differ. ``forms``: one a candidate. ``findings``: by candidate, by criterion. ``line``: of a single candidate, the
-    normal forms of reference and answer, ``10800 s | 10800 s``.
+    differ. ``forms``: one a candidate. ``findings``: by candidate, by criterion. ``normal``: the normal forms of the
+    reference and of each candidate, ``("10800 s", "10800 s")`` for one.
     """
 
     item: Item
@@ -67,7 +67,14 @@ class Generated:
     criteria: tuple[Criterion, ...]
     findings: tuple[tuple[Finding, ...], ...]
     forms: tuple[str, ...]
-    line: str | None = None
+    normal: tuple[str, ...] | None = None
+
+    def line(self, order: Sequence[int]) -> str | None:
+        """The normal forms, of the reference and of the candidates in that order: ``10800 s | 10800 s``."""
+        if self.normal is None:
+            return None
+        reference, *answers = self.normal
+        return " | ".join((reference, *(answers[index] for index in order)))
 
     @property
     def gold(self) -> tuple[float, ...]:

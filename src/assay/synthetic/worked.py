@@ -95,7 +95,7 @@ def _item(draws: Draws, shape: Shape, solutions: Sequence[Worked]) -> Generated:
         reference=plain(one.answer),
         candidates=candidates,
         criteria=(CRITERION,),
-        line=f"{plain(one.answer)} | {_last(candidates[0])}" if size == 1 else None,
+        normal=(plain(one.answer), *map(_last, candidates)),
     )
 
 

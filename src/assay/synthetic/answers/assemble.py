@@ -62,7 +62,7 @@ SAID = {
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """A candidate with its part of the line."""
+    """A candidate with its normal form, as the line shows it."""
 
     candidate: Candidate
     line: str
@@ -80,7 +80,6 @@ def maker(name: str, make_case: MakeCase) -> Callable[[Draws, Shape], Generated]
         answers = [_right(draws, case, reference)] if right else []
         answers += _wrong(draws, reference, wrong, size - len(answers), {answer.candidate.text for answer in answers})
         answers = draws.shuffled(answers)
-        line = f"{reference.line} | {answers[0].line}" if size == 1 else None
         return build(
             draws,
             shape,
@@ -90,7 +89,7 @@ def maker(name: str, make_case: MakeCase) -> Callable[[Draws, Shape], Generated]
             reference=reference.text,
             candidates=[answer.candidate for answer in answers],
             criteria=CRITERIA[draws.language],
-            line=line,
+            normal=(reference.line, *(answer.line for answer in answers)),
         )
 
     return make

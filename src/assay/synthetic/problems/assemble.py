@@ -106,10 +106,7 @@ def _make(draws: Draws, shape: Shape, families: Sequence[Family]) -> Generated:
         if wrong.answer not in answers:
             answers.add(wrong.answer)
             solutions.append(wrong)
-    candidates = [_candidate(draws, problem, solution, right) for solution in draws.shuffled(solutions)]
-    line = None
-    if size == 1:
-        line = f"{plain(right.answer)} | {plain(solutions[0].answer)}"
+    solutions = draws.shuffled(solutions)
     return build(
         draws,
         shape,
@@ -117,9 +114,9 @@ def _make(draws: Draws, shape: Shape, families: Sequence[Family]) -> Generated:
         question=problem.question,
         template=f"{draws.kind}.{draws.language}.{draws.side}.{_name(family)}",
         reference=plain(right.answer),
-        candidates=candidates,
+        candidates=[_candidate(draws, problem, solution, right) for solution in solutions],
         criteria=CRITERIA[draws.language],
-        line=line,
+        normal=(plain(right.answer), *(plain(solution.answer) for solution in solutions)),
     )
 
 
