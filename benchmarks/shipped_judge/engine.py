@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 IN_FLIGHT = 256
 """Judgments asked for at a time; the engine's own ``max_batch`` says how many it computes together."""
-NEW_TOKENS = {"verdict": 8, "forms": 96, "pointwise": 64}
+NEW_TOKENS = {"verdict": 8, "forms": 128, "pointwise": 200}
 FIXED = VotePlan(k=1, orders="fixed")
 
 

@@ -20,7 +20,7 @@ TEMPERATURE = 0.5
 VOTES = 8
 
 
-def measure_pairs(model: Fast, measured: Sequence[Measured], *, new_tokens: int = 32) -> dict[str, Any]:
+def measure_pairs(model: Fast, measured: Sequence[Measured], *, new_tokens: int = 200) -> dict[str, Any]:
     """Accuracy, ties and texts without a verdict: greedily in the order given, swapped, and of ``VOTES`` votes."""
     judge = PointwiseJudge()
     items = [one.item for one in measured]

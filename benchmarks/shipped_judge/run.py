@@ -81,7 +81,7 @@ def fast(options: argparse.Namespace) -> None:
             judge = VerifierJudge(forms=True)
 
             def forms(m: Sequence[Measured], j: VerifierJudge = judge) -> list[float | None]:
-                read = model.read(j, [one.item for one in m], [PLAIN] * len(m), new_tokens=96)
+                read = model.read(j, [one.item for one in m], [PLAIN] * len(m), new_tokens=128)
                 return [None if one is None or one.scores is None else one.scores[0] for one in read]
 
             keep(f"{name}, forms", measured, forms)

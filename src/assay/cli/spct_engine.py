@@ -23,10 +23,6 @@ from assay.spct.pipeline.stage import Asks
 
 from .showing import say
 
-SERVED = "policy"
-"""What the server calls its model, whatever weights it has."""
-
-
 class Answers:
     """Belongs to one event loop.
 
@@ -67,19 +63,20 @@ class Answers:
         if asks == "rolls":
             self._loaded = None  # The run loads its own, many times.
             return ("--rollout-engine", "sglang", "--rollout-attach", port)
-        version = await self._load(self._engine, model)
+        folder = await asyncio.to_thread(_located, model)
+        version = await self._load(self._engine, model, folder)
         # SGLang would take what is not said from the model's own generation_config.json.
         said = {"min_p": 0.0, "repetition_penalty": 1.0}
         wire: dict[str, Any] = {"weight_version": version, "supports_seed": False, "extra_body": said}
         wire["max_concurrency"] = self._recipe.concurrency
         return (
-            *("--engine", "openai", "--url", f"{self._engine.url}/v1", "--model", SERVED),
+            *("--engine", "openai", "--url", f"{self._engine.url}/v1", "--model", str(folder)),
             *("--engine-options", json.dumps(wire), "--concurrency", str(self._recipe.concurrency)),
         )
 
     async def fault(self) -> str | None:
-        """What is wrong with the server; None where it is well, or there is none."""
-        if self._engine is None:
+        """What is wrong with the server; None where it is well, or there is none, or it is not there yet."""
+        if self._engine is None or self._starting is None or not self._starting.done():
             return None
         health = await self._engine.health()
         return None if health.healthy else health.error or health.state
@@ -103,10 +100,11 @@ class Answers:
         return ("--engine", kind, "--model", model, *bare, *given, "--concurrency", str(self._recipe.concurrency))
 
     async def _start(self) -> None:
-        folder = await asyncio.to_thread(find_model, self._base)
+        folder = await asyncio.to_thread(_located, self._base)
         version = await asyncio.to_thread(weight_version, folder)
         options = dict(self._recipe.options)
-        arguments = {"served_model_name": SERVED, **options.pop("arguments", {})}
+        # What SGLang serves has the name of the folder that it last loaded, so it starts with such a name.
+        arguments = {"served_model_name": str(folder), **options.pop("arguments", {})}
         own = {"model": str(folder), "weight_version": version, "log_file": self._log_file, "arguments": arguments}
         config = engine_config("sglang", {**options, **own})
         assert isinstance(config, SGLangConfig)
@@ -116,15 +114,18 @@ class Answers:
         self._loaded = version
         say(f"SGLang is ready after {time.monotonic() - begin:.0f} s")
 
-    async def _load(self, engine: SGLangEngine, model: str) -> str:
-        folder = await asyncio.to_thread(find_model, model)
+    async def _load(self, engine: SGLangEngine, model: str, folder: Path) -> str:
         version = await asyncio.to_thread(weight_version, folder)
         if version != self._loaded:
             begin = time.monotonic()
             try:
-                await engine.update_weights(str(folder.resolve()), version)
+                await engine.update_weights(str(folder), version)
             except GenerationError as error:
                 raise StartError(f"SGLang could not take the weights in {str(folder)!r}: {error.detail}") from error
             self._loaded = version
             say(f"weights {version} of {model} are loaded after {time.monotonic() - begin:.1f} s")
         return version
+
+
+def _located(model: str) -> Path:
+    return find_model(model).resolve()
