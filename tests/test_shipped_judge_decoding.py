@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import random
-from itertools import pairwise
 from typing import Any
 
 import pytest
 import torch
-from benchmarks.shipped_judge.decoding import Drawn, Ending, decode, first_logits
+from benchmarks.shipped_judge.decoding import Drawn, decode, first_logits
 from transformers import LlamaConfig, LlamaForCausalLM
 
 ENDS = (0, 7, 9)
@@ -44,7 +43,7 @@ def alone(lm: Any, prompt: tuple[int, ...], new_tokens: int) -> list[int]:
 
 
 def test_greedy_texts_up_to_their_end(lm: Any, prompts: list[tuple[int, ...]]) -> None:
-    found = decode(lm, prompts, Ending(ids=ENDS), Drawn(new_tokens=24), batch=10)
+    found = decode(lm, prompts, ENDS, Drawn(new_tokens=24), batch=10)
     lengths = set[int]()
     for prompt, (ids, done) in zip(prompts, found, strict=True):
         whole = alone(lm, prompt, 24)
@@ -52,15 +51,6 @@ def test_greedy_texts_up_to_their_end(lm: Any, prompts: list[tuple[int, ...]]) -
         assert (list(ids), done) == (whole[:end], end is not None)
         lengths.add(len(ids))
     assert len(lengths) > 5
-
-
-def test_a_text_ends_with_the_token_after_the_second_closing(lm: Any, prompts: list[tuple[int, ...]]) -> None:
-    """The closing is what the model writes as its first two tokens; of what comes after the second one, one token."""
-    prompt = next(p for p in prompts if (w := alone(lm, p, 40)) and _times(w, (w[0], w[1])) >= 2)
-    whole = alone(lm, prompt, 40)
-    closing = (whole[0], whole[1])
-    (found,) = decode(lm, [prompt], Ending(ids=(), closing=closing), Drawn(new_tokens=40), batch=4)
-    assert found == (tuple(whole[: _after(whole, closing, 2) + 1]), True)
 
 
 def test_first_logits_are_those_of_the_prompt_alone(lm: Any, prompts: list[tuple[int, ...]]) -> None:
@@ -71,15 +61,6 @@ def test_first_logits_are_those_of_the_prompt_alone(lm: Any, prompts: list[tuple
 
 def test_samples_follow_from_the_seed(lm: Any, prompts: list[tuple[int, ...]]) -> None:
     def drawn(seed: int) -> Any:
-        return decode(lm, prompts, Ending(ids=ENDS), Drawn(new_tokens=8, temperature=1.0, seed=seed), batch=10)
+        return decode(lm, prompts, ENDS, Drawn(new_tokens=8, temperature=1.0, seed=seed), batch=10)
 
     assert drawn(1) == drawn(1) != drawn(2)
-
-
-def _times(whole: list[int], pair: tuple[int, int]) -> int:
-    return sum((one, other) == pair for one, other in pairwise(whole[:-1]))
-
-
-def _after(whole: list[int], pair: tuple[int, int], nth: int) -> int:
-    places = [at + 2 for at in range(len(whole) - 2) if (whole[at], whole[at + 1]) == pair]
-    return places[nth - 1]

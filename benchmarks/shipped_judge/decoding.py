@@ -22,18 +22,6 @@ _WORTH = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """When a text has ended: at ``ids``, which are left out; or with the token after ``closing`` was written twice.
-
-    ``closing``: the last two tokens of ``</think>``, which are also those of ``<think>``: what follows the second is
-    the label, and nothing after it is read.
-    """
-
-    ids: tuple[int, ...]
-    closing: tuple[int, int] | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Drawn:
     """How to choose a token; a temperature of 0 takes the likeliest."""
 
@@ -51,7 +39,6 @@ class _Rows:
     positions: Tensor
     said: list[Tensor]
     ended: Tensor
-    closed: Tensor
 
 
 @torch.inference_mode()
@@ -71,16 +58,16 @@ def first_logits(
 
 @torch.inference_mode()
 def decode(
-    lm: Any, prompts: Sequence[tuple[int, ...]], ending: Ending, drawn: Drawn, *, batch: int
+    lm: Any, prompts: Sequence[tuple[int, ...]], ends: tuple[int, ...], drawn: Drawn, *, batch: int
 ) -> list[tuple[tuple[int, ...], bool]]:
-    """The tokens that follow each prompt, and whether they came to an end."""
+    """The tokens that follow each prompt up to one of ``ends``, which is left out; and whether they came to an end."""
     order = sorted(range(len(prompts)), key=lambda place: -len(prompts[place]))
     shared = len(_opening(prompts))
     generator = torch.Generator(lm.device).manual_seed(drawn.seed)
     found: dict[int, tuple[tuple[int, ...], bool]] = {}
     for begin in range(0, len(order), batch):
         places = order[begin : begin + batch]
-        found |= _batch(lm, {place: prompts[place] for place in places}, shared, ending, drawn, generator)
+        found |= _batch(lm, {place: prompts[place] for place in places}, shared, ends, drawn, generator)
     return [found[place] for place in range(len(prompts))]
 
 
@@ -94,18 +81,18 @@ def _opening(prompts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def _batch(
-    lm: Any, prompts: dict[int, tuple[int, ...]], shared: int, ending: Ending, drawn: Drawn, generator: torch.Generator
+    lm: Any, prompts: dict[int, tuple[int, ...]], shared: int, ends: tuple[int, ...], drawn: Drawn, generator: torch.Generator
 ) -> dict[int, tuple[tuple[int, ...], bool]]:
     logits, cache, rows = _begin(lm, prompts, shared)
     found: dict[int, tuple[tuple[int, ...], bool]] = {}
     for step in range(1, drawn.new_tokens + 1):
         tokens = _pick(logits, drawn, generator)
-        _note(rows, tokens, ending)
+        _note(rows, tokens, ends)
         last = step == drawn.new_tokens
         if last or step % _LOOK == 0:
             kept = (~rows.ended).nonzero().flatten()
             if last or len(kept) <= _WORTH * len(rows.places):
-                _leave(rows, found, ending, every=last)
+                _leave(rows, found, ends, every=last)
                 if last or not rows.places:
                     break
                 cache.batch_select_indices(kept)
@@ -136,8 +123,7 @@ def _begin(lm: Any, prompts: dict[int, tuple[int, ...]], shared: int) -> tuple[T
         cache.batch_repeat_interleave(len(rest))
     logits = _forward(lm, cache, input_ids=ids, attention_mask=mask, position_ids=positions[:, shared:])
     ended = torch.zeros(len(rest), dtype=torch.bool, device=device)
-    rows = _Rows(places, mask, positions[:, -1], [], ended, torch.zeros(len(rest), dtype=torch.long, device=device))
-    return logits, cache, rows
+    return logits, cache, _Rows(places, mask, positions[:, -1], [], ended)
 
 
 def _forward(lm: Any, cache: Any, **inputs: Tensor) -> Tensor:
@@ -153,15 +139,13 @@ def _pick(logits: Tensor, drawn: Drawn, generator: torch.Generator) -> Tensor:
     return torch.multinomial((logits.float() / drawn.temperature).softmax(-1), 1, generator=generator).flatten()
 
 
-def _note(rows: _Rows, tokens: Tensor, ending: Ending) -> None:
+def _note(rows: _Rows, tokens: Tensor, ends: tuple[int, ...]) -> None:
     """Write the tokens down, and which rows they end."""
-    if ending.closing is not None and len(rows.said) >= 2:
-        rows.closed += (rows.said[-2] == ending.closing[0]) & (rows.said[-1] == ending.closing[1]) & ~rows.ended
     rows.said.append(tokens)
-    rows.ended |= torch.isin(tokens, torch.tensor(ending.ids, device=tokens.device)) | (rows.closed >= 2)
+    rows.ended |= torch.isin(tokens, torch.tensor(ends, device=tokens.device))
 
 
-def _leave(rows: _Rows, found: dict[int, tuple[tuple[int, ...], bool]], ending: Ending, *, every: bool) -> None:
+def _leave(rows: _Rows, found: dict[int, tuple[tuple[int, ...], bool]], ends: tuple[int, ...], *, every: bool) -> None:
     """Take the rows that have ended out, or every row."""
     said, ended = torch.stack(rows.said, dim=1), rows.ended
     out = torch.ones_like(ended) if every else ended
@@ -171,21 +155,14 @@ def _leave(rows: _Rows, found: dict[int, tuple[tuple[int, ...], bool]], ending: 
         ended[out].tolist(),
         strict=True,
     ):
-        found[place] = _cut(row, ending), done
+        found[place] = _cut(row, ends), done
     kept = ~out
     rows.places = [place for place, stays in zip(rows.places, kept.tolist(), strict=True) if stays]
     rows.said = [tokens[kept] for tokens in rows.said]
     rows.mask, rows.positions = rows.mask[kept], rows.positions[kept]
-    rows.ended, rows.closed = rows.ended[kept], rows.closed[kept]
+    rows.ended = rows.ended[kept]
 
 
-def _cut(row: list[int], ending: Ending) -> tuple[int, ...]:
+def _cut(row: list[int], ends: tuple[int, ...]) -> tuple[int, ...]:
     """The row up to where it ended; what was written after that, until it left, is no part of it."""
-    closed = 0
-    for at, token in enumerate(row):
-        if token in ending.ids:
-            return tuple(row[:at])
-        closed += ending.closing is not None and at >= 2 and tuple(row[at - 2 : at]) == ending.closing
-        if closed == 2:
-            return tuple(row[: at + 1])
-    return tuple(row)
+    return tuple(row[: next((at for at, token in enumerate(row) if token in ends), len(row))])

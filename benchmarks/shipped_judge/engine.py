@@ -5,7 +5,9 @@ Each set is judged by the model with its adapter, by exact match, by math-verify
 and by rule and judge as that joins them; the base model is asked about the first ``--base`` items. Pairs: greedy in
 both orders, and eight votes.
 
-A verdict is read off the log-probs of the labels (``choices``): one forward pass; normal forms are generated.
+``verdict``: read off the log-probs of the labels (``choices``) in one forward pass. ``written``: the judge as it is by
+default, which writes its label, behind whatever its adapter was trained to write before. ``forms``: the same, with the
+prompt that asks for normal forms.
 """
 
 from __future__ import annotations
@@ -42,7 +44,9 @@ if TYPE_CHECKING:
 
 IN_FLIGHT = 256
 """Judgments asked for at a time; the engine's own ``max_batch`` says how many it computes together."""
-NEW_TOKENS = {"verdict": 8, "forms": 128, "pointwise": 200}
+NEW_TOKENS = {"verdict": 8, "written": 128, "forms": 128, "pointwise": 200}
+VERIFIERS = {"verdict": {"choices": True}, "written": {}, "forms": {"forms": True}}
+"""The options of the verifier in each mode."""
 FIXED = VotePlan(k=1, orders="fixed")
 
 
@@ -85,7 +89,7 @@ async def _measured(
 async def _by_judge(
     asking: Asking, mode: str, name: str, measured: Sequence[Measured], ruled: Sequence[float | None]
 ) -> dict[str, Any]:
-    judge = VerifierJudge(forms=True) if mode == "forms" else VerifierJudge(choices=True)
+    judge = VerifierJudge(**VERIFIERS[mode])
     said = _first(await asking.ask(judge, measured, mode))
     named = name if mode == "verdict" else f"{name}, {mode}"
     found = {**summary(answered(measured, said)), "cpu_s_per_verdict": asking.cpu_s}

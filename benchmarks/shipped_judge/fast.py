@@ -19,7 +19,7 @@ from assay.engines.embedded.finding import find_model
 from assay.judges import Judge
 from assay.judges.verifier import VerifierJudge
 
-from .decoding import Drawn, Ending, decode, first_logits
+from .decoding import Drawn, decode, first_logits
 
 PLAIN = Draw(vote=0, seed=0, order=(0,))
 
@@ -58,7 +58,7 @@ class Fast:
         prompts = self._prompts(judge, items, draws)
         asked = prompts if temperature else list(dict.fromkeys(prompts))
         drawn = Drawn(new_tokens=new_tokens, temperature=temperature, seed=draws[0].vote if draws else 0)
-        told = decode(self._writer, asked, self._ending(judge), drawn, batch=self._batch)
+        told = decode(self._writer, asked, (self._tokenizer.eos_token_id,), drawn, batch=self._batch)
         if not temperature:
             known = dict(zip(asked, told, strict=True))
             told = [known[prompt] for prompt in prompts]
@@ -69,12 +69,6 @@ class Fast:
             read = judge.read(item, draw, [Completion(request_id="", text=text, finish_reason=reason)])
             found.append(read if isinstance(read, Verdict) else None)
         return found
-
-    def _ending(self, judge: Judge) -> Ending:
-        """Normal forms end with the label behind them."""
-        closing = self._ids(["</think>"])[0][-2:]
-        forms = isinstance(judge, VerifierJudge) and judge.forms
-        return Ending(ids=(self._tokenizer.eos_token_id,), closing=(closing[0], closing[1]) if forms else None)
 
     def _prompts(self, judge: Judge, items: Sequence[Item], draws: Sequence[Draw]) -> list[tuple[int, ...]]:
         texts: list[str] = []

@@ -77,14 +77,14 @@ def fast(options: argparse.Namespace) -> None:
             if chinese and name != "attacks":
                 judge = VerifierJudge(language="zh")
                 keep(f"{name}, zh prompt", chinese, lambda m, j=judge: list(model.verdicts(j, [one.item for one in m])))
-        if "forms" in options.modes:
-            judge = VerifierJudge(forms=True)
+        for mode in [mode for mode in options.modes if mode in ("written", "forms")]:
+            judge = VerifierJudge(forms=mode == "forms")
 
-            def forms(m: Sequence[Measured], j: VerifierJudge = judge) -> list[float | None]:
+            def written(m: Sequence[Measured], j: VerifierJudge = judge) -> list[float | None]:
                 read = model.read(j, [one.item for one in m], [PLAIN] * len(m), new_tokens=128)
                 return [None if one is None or one.scores is None else one.scores[0] for one in read]
 
-            keep(f"{name}, forms", measured, forms)
+            keep(f"{name}, {mode}", measured, written)
     if "pointwise" in options.modes:
         results["pairs"] = measure_pairs(model, sets.pairs(options.pairs))
         print(f"pairs: {json.dumps(results['pairs'])}", flush=True)
@@ -172,7 +172,7 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("--solutions", type=int, default=None, help="only the first so many of GSM8K's")
         verb.add_argument("--pairs", type=int, default=1000)
         verb.add_argument("--sets", type=_listed, default=(), help="only these: iid, held, attacks, gsm8k whole, ...")
-        verb.add_argument("--modes", type=_listed, default=("verdict", "pointwise"), help="verdict, forms, pointwise")
+        verb.add_argument("--modes", type=_listed, default=("written", "pointwise"), help="verdict, written, forms, pointwise")
         verb.add_argument("--train", type=Path, default=None, help="rows trained on; count the prompts among them")
         if name == "fast":
             verb.add_argument("--batch", type=int, default=2048, help="texts at a time")
