@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +14,7 @@ from typing import Any
 import pytest
 from tests.engines.sglang import conftest as double
 
-from assay.cli.spct_engine import SERVED, Answers
+from assay.cli.spct_engine import Answers
 from assay.core.deadline import Deadline
 from assay.core.errors import InputError
 from assay.core.types import Completion
@@ -54,12 +56,13 @@ def test_each_stage_finds_its_weights_on_the_one_server(tmp_path: Path) -> None:
         try:
             assert await answers.words("no", "") == ()
             base = await answers.words("samples", str(bench.model))
-            assert value(base, "--model") == SERVED
+            assert value(base, "--model") == str(bench.model.resolve())
             first = await answer(base)
             assert first.weight_version == weight_version(bench.model)
             assert not bench.calls("/update_weights_from_disk"), "it was started with these"
             tuned = await answers.words("samples", str(other))
             assert value(tuned, "--url") == value(base, "--url")
+            assert value(tuned, "--model") == str(other.resolve()), "a load renames what is served"
             second = await answer(tuned)
             assert (second.weight_version, second.text == first.text) == (weight_version(other), False)
 
@@ -77,6 +80,46 @@ def test_each_stage_finds_its_weights_on_the_one_server(tmp_path: Path) -> None:
 
     asyncio.run(main())
     assert len(bench.calls("/update_weights_from_disk")) == 3
+
+
+def test_a_server_that_is_still_starting_is_no_fault(tmp_path: Path) -> None:
+    bench = double.Bench(tmp_path)
+    slow = {"PYTHONPATH": str(double.HERE / "standin"), "DOUBLE_DIR": str(bench.folder), "DOUBLE_START": "hang"}
+
+    async def main() -> None:
+        answers = Answers(recipe(bench, env=slow), str(bench.model), tmp_path / "server.log")
+        answers.begin()
+        try:
+            await double.until(lambda: "Load weight begin." in log(tmp_path), 30)
+            assert await answers.words("no", "") == ()
+            assert await answers.fault() is None, "a stage that asks nothing was done before the server"
+        finally:
+            await answers.close()
+
+    asyncio.run(main())
+
+
+def test_a_server_that_is_gone_is_a_fault(tmp_path: Path) -> None:
+    bench = double.Bench(tmp_path)
+
+    async def main() -> None:
+        answers = Answers(recipe(bench), str(bench.model), tmp_path / "server.log")
+        try:
+            await answers.words("samples", str(bench.model))
+            assert await answers.fault() is None
+            scheduler = next(iter(json.loads(bench.cards.file.read_text())["held"]))
+            os.kill(int(scheduler), signal.SIGKILL)
+            await asyncio.sleep(0.1)
+            assert await answers.fault()
+        finally:
+            await answers.close()
+
+    asyncio.run(main())
+
+
+def log(folder: Path) -> str:
+    path = folder / "server.log"
+    return path.read_text("utf-8") if path.exists() else ""
 
 
 def test_an_engine_of_each_command_is_given_the_model_as_it_is() -> None:

@@ -101,7 +101,9 @@ def test_forms_stand_in_a_thought_before_the_box_in_the_order_shown():
     judge = build_judge("pointwise")
     for order in ((0, 1), (1, 0)):
         (text,) = completions(generated, judge, Draw(vote=0, seed=0, order=order), target="forms")
-        assert text.startswith(f"<think>{reference} | {answers[order[0]]} | {answers[order[1]]}</think>\nScores: \\boxed")
+        assert text.startswith(
+            f"<think>{reference} | {answers[order[0]]} | {answers[order[1]]}</think>\nScores: \\boxed"
+        )
         assert read(judge, generated, order, target="forms").scores == tuple(map(float, scores(generated)))
     without = made(next(kind.name for kind in KINDS.values() if not kind.reference), "pair", 1)
     assert completions(without, judge, Draw(vote=0, seed=0, order=(0, 1)), target="forms")[0].startswith("Scores: ")

@@ -47,8 +47,8 @@ class GenerateFlags(Config):
     judge_options: JsonObject = Field(default_factory=dict)
     """JSON: options of that judge, e.g. {"forms": true}; its language is that of the item unless said."""
     target: Target = "full"
-    """With --judge pointwise or pairwise: all that its prompt asks for; the box alone; or, before the box, the normal forms
-    of the reference and of each answer in a closed thought."""
+    """With --judge pointwise or pairwise: all that its prompt asks for; the box alone; or, before the box, the normal
+    forms of the reference and of each answer in a closed thought."""
     principles: Path | None = None
     """With --judge pointwise: a TOML file of principles that it is given, as with assay judge; its texts write none."""
 

@@ -23,6 +23,7 @@ from assay.spct.pipeline.stage import Asks
 
 from .showing import say
 
+
 class Answers:
     """Belongs to one event loop.
 

@@ -23,8 +23,9 @@ from assay.judges.verifier import VerifierJudge
 from .record import Generated
 
 Target: TypeAlias = Literal["full", "verdict", "forms"]
-"""All that the judge's prompt asks for; only what is read off it, the box behind its label, without the reasons; or that
-box behind a closed thought with the normal forms of the reference and of every candidate, where the item has them."""
+"""All that the judge's prompt asks for; only what is read off it, the box behind its label, without the reasons; or
+that box behind a closed thought with the normal forms of the reference and of every candidate, where the item has
+them."""
 
 BEST = 9
 """The score of a response that meets every criterion."""

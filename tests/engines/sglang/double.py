@@ -57,6 +57,7 @@ class Double:
         self.card = Card(folder)
         self.keeps_memory = "DOUBLE_KEEPS_MEMORY" in os.environ
         self.model_path = args.model_path
+        self.served = args.served_model_name or args.model_path
         self.released: set[str] = set()
         self.buckets = 0
         self.takers: list[Any] = []
@@ -131,6 +132,9 @@ class Double:
     async def model_info(self, request: web.Request) -> web.Response:
         told = {"model_path": self.model_path, "weight_version": self.replies.version, "has_image_understanding": False}
         return web.json_response(told)
+
+    async def models(self, request: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [{"id": self.served, "object": "model"}]})
 
     async def server_info(self, request: web.Request) -> web.Response:
         """The one reading that the scheduler itself must answer."""
@@ -218,7 +222,9 @@ class Double:
             return await self.crash("AssertionError: Cache flush failed after updating weights")
         if "weights" in self.released:
             return await self.crash("illegal memory access")
-        self.model_path, self.replies.config, self.replies.zeros = str(path), config, False
+        # The real one serves under the name of what it loaded last, whatever it was told at its start.
+        self.model_path = self.served = str(path)
+        self.replies.config, self.replies.zeros = config, False
         self.replies.version = body.get("weight_version") or self.replies.version
         return web.json_response({"success": True, "message": "Succeeded to update model weights."})
 
@@ -295,6 +301,7 @@ async def _run(args: argparse.Namespace) -> None:
         "/health": double.health,
         "/model_info": double.model_info,
         "/server_info": double.server_info,
+        "/v1/models": double.models,
         "/v1/loads": double.loads,
     }
     app = web.Application(client_max_size=1 << 30)
