@@ -78,6 +78,65 @@ def test_a_flag_of_json_is_held_to_the_same(
     assert "reward_parts.a.weight: must be a number, not true or false (got True)" in said
 
 
+@pytest.mark.parametrize("verb", ["train", "sft", "rm"])
+def test_a_wrong_flag_beside_a_recipe_is_named_and_the_file_is_not(
+    verb: str, recipe: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = {"train": 'prompt-data = "x"', "sft": 'data = "x"', "rm": 'data = "x"\nkind = "bt"'}
+    recipe.write_text(f"lr = 1e-6\n{own[verb]}\n")
+    said = refused(verb, recipe, monkeypatch, capsys, "--lr=-1", "--clip-grad", "2")
+    assert said.startswith("error: --lr: Input should be greater than")
+    assert "(got -1.0)" in said
+    assert str(recipe) not in said
+
+
+def test_what_is_wrong_in_the_file_and_what_beside_it_are_told_apart(
+    recipe: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe.write_text('data = "x"\nlora_rank = -1\nlr = -2.0\n')
+    said = refused("sft", recipe, monkeypatch, capsys, "--lr=-1")
+    flag, file = said.strip().split("; ")
+    assert flag.startswith("error: --lr: ")
+    assert file.startswith(f"{recipe}: lora_rank: ")
+
+
+def test_what_file_and_flag_say_together_names_both(
+    recipe: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe.write_text('data = "x"\n')
+    said = refused("sft", recipe, monkeypatch, capsys, "--lr-warmup-minutes", "1", "--seed", "3")
+    assert said.startswith(f"error: {recipe} with --lr-warmup-minutes: lr_warmup_minutes needs minutes")
+
+
+def test_within_a_flag_of_json_the_place_is_told(
+    recipe: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe.write_text('prompt-data = "x"\n')
+    said = refused("train", recipe, monkeypatch, capsys, "--reward-parts", '{"a": {"weight": "much"}}')
+    assert "error: --reward-parts: a.weight: " in said
+    assert str(recipe) not in said
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "told"),
+    [
+        ("stages = 3\n", (), "{recipe}: "),
+        ("", ("--stop-after-minutes=-1",), "stop_after_minutes: Input should be greater than 0 (got -1.0)"),
+    ],
+)
+def test_spct_names_the_file_or_the_flag(
+    text: str,
+    more: tuple[str, ...],
+    told: str,
+    recipe: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    recipe.write_text(text)
+    said = refused("spct", recipe, monkeypatch, capsys, *more)
+    assert said.startswith("error: " + told.format(recipe=recipe))
+
+
 def test_a_whole_number_is_a_rate_too_and_a_dumped_configuration_is_a_recipe(
     recipe: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from assay.core.config import explain
+from assay.core.config import reasons
 from assay.core.errors import InputError
 from assay.core.kinds import refuse_mixed
 
@@ -21,13 +22,33 @@ def over_recipe(kind: type[T], recipe: Path, told: Mapping[str, Any], flags: Map
     """The configuration: what ``flags`` say, over ``told``, which the file says, over the defaults.
 
     Raises:
-        InputError: the whole holds something wrong; the message names the file.
+        InputError: the whole holds something wrong; the message names the flag that says it, else the file.
     """
     try:
         refuse_mixed(kind, told)
         return kind(**{**told, **flags})
     except ValidationError as error:
-        raise InputError(f"{recipe}: {explain(error, kind)}") from error
+        raise InputError("; ".join(_sourced(error, kind, recipe, flags))) from error
+
+
+def _sourced(error: ValidationError, kind: type[BaseModel], recipe: Path, flags: Mapping[str, Any]) -> Iterator[str]:
+    """What is wrong, each part behind the flag that says it, or the file."""
+    of_file: list[str] = []
+    for (first, *inner), said in ((place or ("",), said) for place, said in reasons(error, kind)):
+        if first in flags:
+            yield f"{_flag(first)}: {'.'.join(inner)}{': ' if inner else ''}{said}"
+        elif first:
+            of_file.append(f"{'.'.join((first, *inner))}: {said}")
+        else:
+            # What several settings say together: some of them may stand beside the file.
+            named = [_flag(name) for name in flags if re.search(rf"\b{name}\b|{_flag(name)}\b", said)]
+            yield f"{recipe}{' with ' if named else ''}{', '.join(named)}: {said}"
+    if of_file:
+        yield f"{recipe}: {'; '.join(of_file)}"
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
 
 
 def read_recipe(path: Path) -> dict[str, Any]:

@@ -29,8 +29,7 @@ from assay.spct.pipeline.schedule import Due, due, remove_first
 from assay.spct.pipeline.stage import HERE, Command, render
 from assay.spct.pipeline.variants import Variant, chosen, variants
 
-from .declare import checked
-from .recipe import read_recipe
+from .recipe import over_recipe, read_recipe
 from .showing import say
 from .spct import SpctFlags
 from .spct_engine import Answers
@@ -53,7 +52,7 @@ _ERRORS: dict[int, type[AssayError]] = {2: InputError, 3: StartError, 4: OutputE
 def run_spct(flags: SpctFlags) -> None:
     """Run the command; exit code 75 where the time of this call is over, 130 after Ctrl-C, else that of what failed."""
     log.setup("warning")
-    recipe = checked(SpctRecipe, **read_recipe(flags.recipe))
+    recipe = over_recipe(SpctRecipe, flags.recipe, read_recipe(flags.recipe), {})
     every = variants(recipe, flags.run_dir, _digests(recipe))
     asked = chosen(every, flags.ablation)
     stages = [name for name in flags.only if name != REPORT]

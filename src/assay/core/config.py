@@ -22,9 +22,14 @@ def explain(error: ValidationError, kind: Any = None) -> str:
     Args:
         kind: what was to be made, a class or an annotation; then an unknown option is told with the nearest known one.
     """
-    parts: list[str] = []
+    parts = reasons(error, kind)
+    return "; ".join(f"{where}: {said}" if (where := ".".join(place)) else said for place, said in parts)
+
+
+def reasons(error: ValidationError, kind: Any = None) -> list[tuple[tuple[str, ...], str]]:
+    """Each thing that is wrong: the names down to its place, none where it is the whole, and what ``explain`` says."""
+    parts: list[tuple[tuple[str, ...], str]] = []
     for e in error.errors(include_url=False):
-        where = ".".join(str(place) for place in e["loc"]) or "value"
         # A whole object is never shown: it may hold a key that belongs in no message.
         told = "" if e["type"] == "missing" or isinstance(e["input"], dict) else f" (got {e['input']!r:.80})"
         said = (
@@ -32,8 +37,8 @@ def explain(error: ValidationError, kind: Any = None) -> str:
         )
         if e["type"] == "extra_forbidden" and kind is not None:
             told += _meant(str(e["loc"][-1]), names_at(kind, e["loc"][:-1]))
-        parts.append(f"{said}{told}" if where == "value" else f"{where}: {said}{told}")
-    return "; ".join(parts)
+        parts.append((tuple(str(place) for place in e["loc"]), f"{said}{told}"))
+    return parts
 
 
 def names_at(kind: Any, place: Sequence[int | str]) -> tuple[str, ...]:
