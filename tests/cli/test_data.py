@@ -120,7 +120,7 @@ def test_check_leaves_out_doubles_ties_and_benchmark_prompts(assay, tmp_path):
     code, told = assay("check", "d.jsonl", "--against", "bench.jsonl", "-o", "clean.jsonl")
     assert code == 1
     assert "bench.jsonl: 1 prompts" in told
-    assert "e shares 100% of its runs with bench.jsonl: tell me in a few words" in told
+    assert "e shares 100 % of its runs with bench.jsonl: tell me in a few words" in told
     summary = "1 clean items in clean.jsonl · left out: 1 with a prompt of a benchmark, 1 doubles, 1 that differ"
     assert summary in told
     assert "1 without a best" in told

@@ -103,3 +103,8 @@ def test_other_endings_and_folders_that_cannot_be_written(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot write the picture"):
         write_gantt(tmp_path / "file" / "plan.svg", planned(1, 1))
+
+
+def test_less_and_more_are_mirrored_letters() -> None:
+    assert [row[::-1] for row in dots("<")] == list(dots(">"))
+    assert dots("<") != dots("\u2603"), "a letter that there is none of"

@@ -56,6 +56,18 @@ def test_failures_and_time_add_up(tmp_path: Path) -> None:
     }
 
 
+def test_a_share_that_is_too_small_to_show_is_said_to_be_less(tmp_path: Path) -> None:
+    MetricLines(tmp_path).write(0, {"reward/mean": 0.5, "time/generate": 99.99, "time/sync": 0.01})
+    run = read_training(tmp_path)
+    console = Console(width=120, record=True, file=io.StringIO())
+    print_training(console, run)
+    spent = [line.split() for line in console.export_text().splitlines() if line.startswith("time, ")]
+    assert [line[-3:] for line in spent] == [[">", "99.9", "%"], ["<", "0.1", "%"]]
+    page = training_page(run)
+    assert "(&gt; 99.9 %)" in page
+    assert "(&lt; 0.1 %)" in page
+
+
 def test_examples_are_the_best_the_worst_and_the_failed(tmp_path: Path) -> None:
     found = read_training(write_run(tmp_path / "run")).samples.examples
     assert found is not None

@@ -10,10 +10,22 @@ from assay.report.words import FAILURES, chance_note, duration, headline, number
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0, "0.0 %"), (1, "100.0 %"), (0.5, "50.0 %"), (0.99999, "99.9 %"), (0.00001, "0.1 %"), (0.123456, "12.3 %")],
+    [
+        (0, "0.0 %"),
+        (1, "100.0 %"),
+        (0.5, "50.0 %"),
+        (0.99999, "> 99.9 %"),
+        (0.00001, "< 0.1 %"),
+        (0.0005, "0.1 %"),
+        (0.123456, "12.3 %"),
+    ],
 )
 def test_percent(value, text):
     assert percent(value) == text
+
+
+def test_a_share_that_is_not_quite_nothing_in_whole_percent():
+    assert (percent(0.004, 0), percent(0.996, 0), percent(0.5, 0)) == ("< 1 %", "> 99 %", "50 %")
 
 
 @pytest.mark.parametrize(("value", "text"), [(1234, "1,234"), (7.0, "7"), (0.97312, "0.973"), (1234.5, "1,234")])

@@ -22,6 +22,7 @@ from assay.data.parquet import write_parquet
 from assay.data.preference import Contamination, Doubles, Lengths, Overlap, preference_items, unique_best
 from assay.data.principles import load_given
 from assay.judges import Judge, build_judge
+from assay.report.words import percent
 from assay.synthetic.kinds import kinds_named
 from assay.synthetic.oracle import completions
 from assay.synthetic.record import SHAPES, Generated, Kind
@@ -165,7 +166,7 @@ def _words(found: tuple[float, ...] | None) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.1%}" if whole else "-"
+    return percent(part / whole) if whole else "-"
 
 
 @dataclass(slots=True)
@@ -216,7 +217,7 @@ def _clean(flags: CheckFlags, contamination: Contamination, checked: _Checked) -
 
 def _tell(flags: CheckFlags, checked: _Checked) -> None:
     for item, overlap in checked.overlaps[: flags.shown]:
-        told = f"{item.id} shares {overlap.share:.0%} of its runs with {overlap.benchmark}: {overlap.words}"
+        told = f"{item.id} shares {percent(overlap.share, 0)} of its runs with {overlap.benchmark}: {overlap.words}"
         console.print(told, markup=False, highlight=False, soft_wrap=True)
     where = "" if flags.out is None else f" in {flags.out}"
     doubles = checked.doubles

@@ -121,7 +121,7 @@ def _ticks(seconds: float) -> list[float]:
 
 def _page(plan: PlacementPlan, prediction: Prediction, picture: Picture) -> str:
     rows = "".join(
-        f"<tr><td>{escape(phase)}<td>{duration(seconds)}<td>{percent(seconds / prediction.seconds)}"
+        f"<tr><td>{escape(phase)}<td>{duration(seconds)}<td>{escape(percent(seconds / prediction.seconds))}"
         for phase, seconds in prediction.phases.items()
     )
     verdict = f"<p><b>{escape(plan.advice.verdict)}</b>" if plan.advice is not None else ""

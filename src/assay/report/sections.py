@@ -61,15 +61,15 @@ def _card(judge: JudgeSummary, place: int) -> str:
 def _big(head: Headline) -> str:
     said = f"{head.name} {head.value}, 95 % interval {head.span}, n = {head.n}"
     return (
-        f'<p class="big"><b>{head.value}</b> {escape(head.name)}</p>'
+        f'<p class="big"><b>{escape(head.value)}</b> {escape(head.name)}</p>'
         f"{whisker(head.interval, head.chance, said)}"
         f'<p class="scale"><span>0</span><span>95 % interval {head.span} · n = {number(head.n)} · '
-        f"chance {percent(head.chance, 0)}</span><span>{'1' if head.name == 'AUC' else '100'}</span></p>"
+        f"chance {escape(percent(head.chance, 0))}</span><span>{'1' if head.name == 'AUC' else '100'}</span></p>"
     )
 
 
 def _no_gold(judge: JudgeSummary) -> str:
-    share = percent(judge.verdicts / judge.judgments)
+    share = escape(percent(judge.verdicts / judge.judgments))
     return f'<p class="big"><b>{share}</b> verdicts</p><p class="scale"><span>no gold to compare with</span></p>'
 
 
@@ -134,12 +134,13 @@ def _groups(summary: Summary, key: str) -> str:
 def _line(group: Group, place: int, value: str) -> str:
     head = headline(group)
     if head is None:
-        share = percent(group.verdicts / group.judgments)
+        share = escape(percent(group.verdicts / group.judgments))
         return (
             f'<div class="line {_style(place)}"><span class="none">{share} verdicts, no gold of both kinds</span></div>'
         )
     said = f"{value}: {head.name} {head.value}, 95 % interval {head.span}, n = {head.n}"
-    return f'<div class="line {_style(place)}">{whisker(head.interval, head.chance, said)}<b>{head.value}</b></div>'
+    drawn = whisker(head.interval, head.chance, said)
+    return f'<div class="line {_style(place)}">{drawn}<b>{escape(head.value)}</b></div>'
 
 
 def scores(summary: Summary, rows: Sequence[Sequence[ResultRow]]) -> str:

@@ -107,7 +107,7 @@ def _changes(run: TrainingRun) -> list[tuple[Change, bool]]:
 
 def _card(shown: tuple[Change, bool], place: int) -> str:
     change, is_share = shown
-    first, last = (percent(v) if is_share else f"{v:.3f}" for v in (change.first, change.last))
+    first, last = (escape(percent(v)) if is_share else f"{v:.3f}" for v in (change.first, change.last))
     name = f"{change.name}, pass@1" if is_share else "Reward"
     said = "at the first evaluation" if is_share else "in the first steps"
     return (
@@ -148,7 +148,7 @@ def _failures(run: TrainingRun) -> str:
     if not counted:
         return ""
     rows = "".join(
-        f"<tr><th>{escape(name)}</th><td>{number(round(count))} ({percent(count / total)}): "
+        f"<tr><th>{escape(name)}</th><td>{number(round(count))} ({escape(percent(count / total))}): "
         f"{escape(FAILURES.get(name.removeprefix('judge: '), 'the policy gave no answer'))}</td></tr>"
         for name, count in counted.items()
     )
@@ -166,7 +166,7 @@ def _time(run: TrainingRun) -> str:
     ]
     keys = "".join(
         f'<li><svg class="key"><rect class="{one.style}" width="100%" height="100%"/></svg>{escape(one.name)} '
-        f"{duration(spent[one.name])} ({percent(spent[one.name] / sum(spent.values()))})</li>"
+        f"{duration(spent[one.name])} ({escape(percent(spent[one.name] / sum(spent.values())))})</li>"
         for one in parts
     )
     return f'<section><h2>Where the time went</h2>{stacked_bar(parts)}<ul class="keys">{keys}</ul></section>'

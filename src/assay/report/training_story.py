@@ -43,7 +43,7 @@ def training_section(story: TrainingStory) -> str:
     (_, before), (_, after) = story.right[0], story.right[-1]
     return (
         f'<section id="training"><h2>Training</h2><p class="lead">{escape(story.lead)} Held-out questions answered '
-        f"right: <b>{percent(before)}</b> before, <b>{percent(after)}</b> after. "
+        f"right: <b>{escape(percent(before))}</b> before, <b>{escape(percent(after))}</b> after. "
         f'<a href="{escape(quote(story.page))}">Everything about the run</a></p>'
         f'<div class="columns">{figures}</div></section>'
     )

@@ -76,13 +76,13 @@ def chance_note(judge: JudgeSummary) -> str | None:
 
 
 def percent(value: float, digits: int = 1) -> str:
-    """A share as ``12.3 %``. Not quite all never reads as ``100.0 %``, nor not quite nothing as ``0.0 %``."""
+    """A share as ``12.3 %``. Not quite all reads as ``> 99.9 %``, not quite nothing as ``< 0.1 %``."""
     shown = round(value * 100, digits)
     step = 10**-digits
     if shown == 100 and value < 1:
-        shown = 100 - step
+        return f"> {100 - step:.{digits}f} %"
     if shown == 0 and value > 0:
-        shown = step
+        return f"< {step:.{digits}f} %"
     return f"{shown:.{digits}f} %"
 
 
