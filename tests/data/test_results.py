@@ -37,6 +37,18 @@ def test_a_row_of_something_else_is_refused():
         result_row({**ROW, "metadata": "{"})
     with pytest.raises(InputError, match="must be an object"):
         result_row({**ROW, "metadata": "[]"})
+    for value in (5, "7, 5"):
+        with pytest.raises(InputError, match="the scores of a result must be a list, not"):
+            result_row({**ROW, "scores": value})
+
+
+def test_a_file_of_something_else_is_named_with_its_line_and_what_to_give(tmp_path):
+    (tmp_path / "x.jsonl").write_text(json.dumps(ROW) + '\n{"prompt": "q", "answer": "a"}')
+    with pytest.raises(InputError) as refused:
+        read_results(tmp_path / "x.jsonl")
+    told = str(refused.value)
+    assert told.startswith(f"'{tmp_path / 'x.jsonl'}', line 2: this is no row of results: it lacks item_id, judge,")
+    assert told.endswith("; give a file that assay judge wrote with --out")
 
 
 def test_parquet_and_jsonl(tmp_path):

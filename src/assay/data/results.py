@@ -148,7 +148,7 @@ def result_row(row: Mapping[str, Any]) -> ResultRow:
     """A ``ResultRow`` of a mapping with its columns; null means "not said", columns that are not known are left out.
 
     Raises:
-        InputError: ``item_id``, ``judge`` or ``outcome`` is absent; ``metadata`` is no JSON object.
+        InputError: ``item_id``, ``judge`` or ``outcome`` is absent; a list or an object stands as something else.
     """
     values = {key: value for key, value in row.items() if key in _NAMES and value is not None}
     lacking = [name for name in ("item_id", "judge", "outcome") if name not in values]
@@ -156,7 +156,7 @@ def result_row(row: Mapping[str, Any]) -> ResultRow:
         raise InputError(f"this is no row of results: it lacks {', '.join(lacking)}; it has {', '.join(row)}")
     for name in _TUPLES:
         if name in values:
-            values[name] = tuple(cast("Sequence[Any]", values[name]))
+            values[name] = _listed(name, values[name])
     for name in _JSON:
         if name in values:
             values[name] = _from_json(name, values[name])
@@ -167,13 +167,17 @@ def read_results(path: str | Path) -> list[ResultRow]:
     """Every judgment of a result file (Parquet or JSONL); raw generations, which no judge has read, are left out.
 
     Raises:
-        InputError: there is no such file, it is no file of results, or a line of it is broken.
+        InputError: there is no such file, it is no file of results, or a line of it is broken; names file and line.
     """
     rows: list[ResultRow] = []
     for record in open_source(path).records:
         if isinstance(record, BadRecord):
             raise InputError(f"{str(path)!r}, line {record.line}: {record.reason}")
-        row = result_row(record.row)
+        try:
+            row = result_row(record.row)
+        except InputError as error:
+            fix = "give a file that assay judge wrote with --out"
+            raise InputError(f"{str(path)!r}, line {record.line}: {error}; {fix}") from error
         if row.judge:
             rows.append(row)
     return rows
@@ -194,6 +198,12 @@ def by_judge(rows: Iterable[ResultRow]) -> dict[tuple[str, str, str], list[Resul
         judge = (row.judge, row.judge_identity)
         found.setdefault((*judge, row.model or models.get(judge, "")), []).append(row)
     return found
+
+
+def _listed(name: str, value: Any) -> tuple[Any, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InputError(f"the {name} of a result must be a list, not {value!r:.80}")
+    return tuple(cast("Sequence[Any]", value))
 
 
 def _from_json(name: str, value: Any) -> Any:

@@ -53,6 +53,12 @@ def taken(config: HeadConfig) -> tuple[Any, list[tuple[str, ...]]]:
     return found, words.seen
 
 
+def test_judgments_of_a_file_of_something_else_name_the_file_and_what_to_give(config: Make) -> None:
+    made = config("meta", [item_to_row(ITEM)])
+    with pytest.raises(InputError, match=r"'.*rows\.jsonl', line 1: this is no row of results: .*assay judge wrote"):
+        take_judgments(made, made.data, Words())  # type: ignore[arg-type]
+
+
 def test_a_row_that_is_no_item_is_counted_and_the_first_one_named(
     config: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
