@@ -151,3 +151,42 @@ def test_a_whole_number_is_a_rate_too_and_a_dumped_configuration_is_a_recipe(
         recipe.write_text(dumped[-1])
     assert dumped[0] == dumped[1]
     assert '"lr": 1.0' in dumped[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("train", "--prompt-data", "x", "--run-dir", ""), "run_dir"),
+        (("sft", "--data", "x", "--run-dir="), "run_dir"),
+        (("rm", "--kind", "bt", "--data", "x", "--run-dir", ""), "run_dir"),
+        (("spct", "-c", "absent.toml", "--run-dir", ""), "run_dir"),
+        (("train", "-c", ""), "recipe"),
+        (("demo", "--out", ""), "out"),
+        (("rft", "x.jsonl", "--out", ""), "out"),
+        (("audit", "x.jsonl", "-o", ""), "out"),
+        (("judge", "x.jsonl", "--out", ""), "out"),
+        (("judge", "x.jsonl", "--cache", ""), "cache"),
+        (("data", "generate", "-o", ""), "out"),
+        (("bench", "run", "rewardbench", "--out", ""), "out"),
+        (("bench", "report", "runs", ""), "runs"),
+        (("model", "merge", "-o", ""), "out"),
+        (("view", ""), "run"),
+    ],
+    ids=lambda told: " ".join(told) if isinstance(told, tuple) else told,
+)
+def test_nothing_is_no_folder(
+    words: tuple[str, ...], name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["assay", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert said == f"error: {name}: names no file and no folder; '.' is the current folder (got '')\n"
+
+
+def test_nothing_in_a_file_is_no_folder_either(
+    recipe: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recipe.write_text('data = "x"\nrun-dir = ""\n')
+    assert refused("sft", recipe, monkeypatch, capsys).startswith(f"error: {recipe}: run_dir: names no file")

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from importlib import import_module
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -20,7 +21,7 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from assay.core.config import explain
 from assay.core.errors import InputError
-from assay.core.kinds import refuse_mixed
+from assay.core.kinds import refuse_empty_paths, refuse_mixed
 
 from .recipe import over_recipe, read_recipe
 
@@ -79,9 +80,11 @@ def verb(
         values = _given(context, values)
         values |= {name: _object(name, values[name]) for name in objects if isinstance(values.get(name), str)}
         values = {name: value for name, value in values.items() if name not in objects or value is not None}
-        _refuse_mixed(kind, {name: values[name] for name in objects if name in values})
+        _refuse(kind, values, objects)
         file = None if recipe is None else values.get(recipe)
-        made = checked(kind, **values) if file is None else over_recipe(kind, file, read_recipe(file), values)
+        made = (
+            checked(kind, **values) if file is None else over_recipe(kind, Path(file), read_recipe(Path(file)), values)
+        )
         vars(import_module(f".{module}", __package__))[function](made)
 
     known = headings(kind, panels or {})
@@ -111,9 +114,11 @@ def headings(kind: type[BaseModel], panels: Mapping[type[BaseModel], str]) -> di
     return {name: panels[owner] for name, owner in owners.items()}
 
 
-def _refuse_mixed(kind: type[BaseModel], objects: Mapping[str, Any]) -> None:
+def _refuse(kind: type[BaseModel], values: Mapping[str, Any], objects: Sequence[str]) -> None:
+    """What the making of ``kind`` would let pass."""
     try:
-        refuse_mixed(kind, objects)
+        refuse_empty_paths(kind, values)
+        refuse_mixed(kind, {name: values[name] for name in objects if name in values})
     except ValidationError as error:
         raise InputError(explain(error)) from error
 
@@ -146,6 +151,9 @@ def _parameter(name: str, field: FieldInfo, heading: str | None, *, elsewhere: b
     if _is_object(field.annotation):
         annotation = str | None
         default = "{}" if default == {} else None
+    elif _plain(annotation) in (Path, Path | None):
+        # As a text: of an empty one a Path would make the current folder.
+        info.path_type = str
     elif get_origin(annotation) is tuple:
         annotation, default = list[str], default if field.is_required() else list(default)
     return inspect.Parameter(

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from assay.core.config import reasons
 from assay.core.errors import InputError
-from assay.core.kinds import refuse_mixed
+from assay.core.kinds import refuse_empty_paths, refuse_mixed
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -26,6 +26,7 @@ def over_recipe(kind: type[T], recipe: Path, told: Mapping[str, Any], flags: Map
     """
     try:
         refuse_mixed(kind, told)
+        refuse_empty_paths(kind, told)
         return kind(**{**told, **flags})
     except ValidationError as error:
         raise InputError("; ".join(_sourced(error, kind, recipe, flags))) from error

@@ -1,16 +1,17 @@
 """Values that a person wrote in TOML or JSON: there a boolean is no number, and a number is no boolean.
 
 pydantic takes ``true`` for 1 and ``2.0`` for 2, which in a file is a slip that would pass in silence. Texts are left to
-it: ``"1e-6"`` can only mean a number.
+it: ``"1e-6"`` can only mean a number. And an empty text is no path: pydantic takes it for the current folder.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 WHOLE = PydanticCustomError("whole_number", "must be a whole number, written as one")
@@ -20,6 +21,7 @@ NEEDED: Mapping[str, PydanticCustomError] = {
     "float_type": PydanticCustomError("number", "must be a number, not true or false"),
     "bool_type": PydanticCustomError("boolean", "must be true or false, not a number"),
 }
+NOWHERE = PydanticCustomError("empty_path", "names no file and no folder; '.' is the current folder")
 
 
 def refuse_mixed(kind: Any, told: Any) -> None:
@@ -46,3 +48,24 @@ def refuse_mixed(kind: Any, told: Any) -> None:
         ]
         if wrong:
             raise ValidationError.from_exception_data(error.title, wrong) from None
+
+
+def refuse_empty_paths(kind: type[BaseModel], told: Mapping[str, Any]) -> None:
+    """Look at the fields of ``kind`` that are paths, or several of them.
+
+    Raises:
+        ValidationError: one of them is an empty text; names each.
+    """
+    wrong = [
+        InitErrorDetails(type=NOWHERE, loc=(name,), input="")
+        for name, value in told.items()
+        if name in kind.model_fields
+        and _holds_path(kind.model_fields[name].annotation)
+        and (value == "" or (isinstance(value, list | tuple) and "" in value))
+    ]
+    if wrong:
+        raise ValidationError.from_exception_data(kind.__name__, wrong)
+
+
+def _holds_path(annotation: Any) -> bool:
+    return annotation is Path or any(_holds_path(one) for one in get_args(annotation))

@@ -58,6 +58,8 @@ def open_source(source: str | Path) -> Source:
     if text.startswith(HUB_PREFIX) or _looks_like_hub(text):
         name = text.removeprefix(HUB_PREFIX)
         return Source(name=name, stem=name.split(":")[0].replace("/", "-"), format="hub", records=hub_records(name))
+    if not text:
+        raise InputError("'' names no file: give a file or a hub dataset")
     path = Path(text).expanduser()
     _check_file(path)
     kind = _format_of(path)

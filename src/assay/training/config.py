@@ -86,9 +86,9 @@ class TuningConfig(ModelConfig, OptimizerConfig, SavingConfig):
 class CheckpointConfig(SavingConfig):
     """Where checkpoints go, and where they come from."""
 
-    save: str | None = None
+    save: str | None = Field(default=None, min_length=1)
     """Folder of the checkpoints."""
-    load: str | None = None
+    load: str | None = Field(default=None, min_length=1)
     """A checkpoint, or a folder of checkpoints of which the last is taken."""
 
 
