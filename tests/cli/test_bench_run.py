@@ -103,6 +103,14 @@ def test_a_reward_model_and_a_meta_rm(assay) -> None:  # type: ignore[no-untyped
     assert "Own pairs: 100.00" in told
     assert "scalar reward model" in told
     assert {row.scores for row in read_results("rm/pairs/votes.parquet")} == {(1.5,), (-2.0,)}
+    told = assay("triage", "rm/pairs/votes.parquet", expect=2)
+    assert "no wrong case in 'rm/pairs/votes.parquet': 20 right, 0 failed, 0 that labels do not decide" in told
+    wrong = json.dumps({"kind": "fake", "logits": {"good": -1.5, "bad": 2}})
+    assay("run", "pairs", "--data", "pairs.jsonl", "--reward", "rm", "--reward-options", wrong, "-o", "worse")
+    told = assay("triage", "worse/pairs/votes.parquet", "--each", "1", "-o", "t.jsonl")
+    assert "2 of 20 wrong cases in t.jsonl" in told
+    sheet = [json.loads(line) for line in Path("t.jsonl").read_text().splitlines()]
+    assert {row["scores"] for row in sheet} == {"-1.5 2"}
     meta = ["--meta", "m", "--meta-options", '{"kind": "fake"}', "--k-meta", "1"]
     told = assay("run", "pairs", "--data", "pairs.jsonl", *FAKE, "--k", "4", *meta, "-o", "meta")
     assert "meta@4 over 20 cases" in told

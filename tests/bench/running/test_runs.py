@@ -10,6 +10,7 @@ import pytest
 from assay.bench.running.asked import what_to_ask
 from assay.bench.running.passes import RunPlan
 from assay.bench.running.run import Settings, planned
+from assay.bench.standing import read_places
 from assay.core.errors import InputError
 from assay.data import VARYING, read_results
 from assay.judges import build_judge
@@ -155,6 +156,8 @@ def test_shared_candidates_are_scored_once(tmp_path: Path) -> None:
     asked = what_to_ask(units, build_judge("tokenprob"))
     assert list(asked.items) == ["gpqa/1/0#0", "gpqa/1/0#1", "gpqa/1/1#1"]
     assert asked.subjects["gpqa/1/1"] == (("gpqa/1/0#0", 0), ("gpqa/1/1#1", 0))
+    first = read_places(asked.items["gpqa/1/0#0"].metadata)
+    assert [(one.unit, one.place, one.of, one.gold) for one in first] == [("gpqa/1/0", 0, 2, 1), ("gpqa/1/1", 0, 2, 1)]
 
 
 def test_an_item_that_the_judge_cannot_take_is_a_failure_and_is_named(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assay.bench.standing import Place
 from assay.bench.triage.cases import Cases, sample, wrong_cases
 from assay.bench.triage.counts import count
 from assay.bench.triage.sheet import Cause, Labelled, is_sheet, read_sheet, write_sheet
@@ -88,6 +89,35 @@ def test_judgments_of_one_answer_each_are_one_case() -> None:
     (case,) = wrong_cases(parts).wrong
     assert ([one.text for one in case.item.candidates], case.scores) == (["answer 0", "answer 1"], (0.0, 1.0))
     assert wrong_cases([parts[0], replace(parts[1], outcome="timeout", scores=None)]).failed == 1
+
+
+def alone(name: str, score: float | None, *places: Place) -> ResultRow:
+    """One answer's judgment, as ``assay bench run`` records it with a judge of single answers."""
+    item = Item(id=f"{name}#0", messages=(Message(role="user", content="Q?"),), candidates=(Candidate(text=name),))
+    told = {"subset": places[0].subset, "stands_in": [one.model_dump(mode="json") for one in places]}
+    said = {"candidate": 0, "n": 1, "item": item_to_row(item), "metadata": told, "judge": "reward", "text": ""}
+    return row(f"{name}#0", None if score is None else (score,), (places[0].gold or 0.0,), **said)
+
+
+def test_answers_that_a_reward_model_scored_one_by_one_are_questions_again() -> None:
+    """Good stands in two questions, of which it wins one: logits are on no scale from 0 to 1."""
+    rows = [
+        alone(
+            "good",
+            1.5,
+            *(Place(unit=u, subset=s, place=p, of=2, gold=1) for u, s, p in (("q1", "a", 0), ("q2", "b", 1))),
+        ),
+        alone("bad", -2.0, Place(unit="q1", subset="a", place=1, of=2, gold=0)),
+        alone("loud", 3.0, Place(unit="q2", subset="b", place=0, of=2, gold=0)),
+        alone("half", 3.0, Place(unit="q3", subset="b", place=0, of=2, gold=0)),
+        alone("kept", 3.0, Place(unit="q4", subset="b", place=0, of=2, gold=1)),
+        alone("lost", None, Place(unit="q4", subset="b", place=1, of=2, gold=0)),
+    ]
+    cases = wrong_cases(rows)
+    (case,) = cases.wrong
+    assert (case.item.id, case.stratum, case.scores, case.gold) == ("q2", "b", (3.0, 1.5), (0, 1))
+    assert [one.text for one in case.item.candidates] == ["loud", "good"]
+    assert (cases.right, cases.failed, cases.undecided) == (1, 2, 0), "half a question, and one without all scores"
 
 
 def test_a_run_is_divided_by_what_is_said() -> None:

@@ -17,6 +17,7 @@ from assay.judges.parts import parts
 from assay.judges.refusals import counted
 from assay.scoring.runfile import Subject
 
+from ..standing import Place, with_places
 from ..unit import Unit
 
 
@@ -44,6 +45,7 @@ def what_to_ask(units: Sequence[Unit], judge: Judge) -> Asked:
     subset: dict[Subject, str] = {}
     refused: dict[str, str] = {}
     known: dict[str, Subject] = {}
+    places: dict[str, list[Place]] = defaultdict(list)
     for unit in units:
         name = unit.item.id
         # So that whoever reads the votes alone knows what they count for.
@@ -62,11 +64,15 @@ def what_to_ask(units: Sequence[Unit], judge: Judge) -> Asked:
                     known[content] = (f"{name}#{place}", 0)
                     items[f"{name}#{place}"] = replace(item.only(place), id=f"{name}#{place}")
             subjects[name] = tuple(known[content] for content in hashes)
+            for place, (asked, _) in enumerate(subjects[name]):
+                gold = None if item.gold is None else item.gold[place]
+                places[asked].append(Place(unit=name, subset=unit.subset, place=place, of=item.n, gold=gold))
         for subject in subjects[name]:
             subset.setdefault(subject, unit.subset)
     if not items:
         told = counted(refused) or "there are none"
         raise InputError(f"judge {judge.name!r} can take none of the {len(units)} questions: {told}")
+    items |= {name: with_places(items[name], found) for name, found in places.items()}
     return Asked(items=items, subjects=subjects, subset=subset, refused=refused)
 
 

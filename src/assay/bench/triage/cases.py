@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from assay.core.errors import InputError
@@ -12,6 +12,8 @@ from assay.core.types import Item
 from assay.data import ResultRow, item_from_row
 from assay.data.decisions import judgments
 from assay.data.results import by_judge
+
+from ..standing import read_places
 
 EVERYTHING = "all"
 """The stratum of a run that is not divided."""
@@ -36,8 +38,8 @@ class Case:
 class Cases:
     """The wrong ones, and what became of the other items.
 
-    ``failed``: came to no verdict, which is no wrong one. ``undecided``: gold prefers nothing, or a lone answer has
-    gold or scores that are not on a scale from 0 to 1.
+    ``failed``: came to no verdict, or not to one on all answers, which is no wrong one. ``undecided``: gold prefers
+    nothing, or a lone answer has gold or scores that are not on a scale from 0 to 1.
     """
 
     wrong: tuple[Case, ...]
@@ -67,7 +69,7 @@ def wrong_cases(rows: Iterable[ResultRow], by: str | None = None) -> Cases:
         raise InputError(f"these results are of several judges ({names}): triage one of them at a time")
     key = _key(every, by)
     groups: dict[tuple[str, int], list[ResultRow]] = {}
-    for row in every:
+    for row in (part for one in every for part in _in_questions(one)):
         groups.setdefault((row.item_id, row.base_seed), []).append(row)
     unit = all(0 <= score <= 1 for row in every for score in row.scores or ())
     found: list[Case] = []
@@ -104,12 +106,24 @@ def _key(rows: Sequence[ResultRow], by: str | None) -> str | None:
     return by
 
 
+def _in_questions(row: ResultRow) -> Iterator[ResultRow]:
+    """The row as a part of each question that its answer stands in; itself, where that is not said."""
+    places = read_places(row.metadata)
+    if not places:
+        yield row
+    for one in places:
+        gold = None if one.gold is None else (one.gold,)
+        metadata = {**row.metadata, "subset": one.subset}
+        yield replace(row, item_id=one.unit, candidate=one.place, gold=gold, metadata=metadata)
+
+
 def _case(group: Sequence[ResultRow], key: str | None, *, unit: bool) -> Case | str:
     """The wrong case that the judgments of an item are, or ``right``, ``failed``, ``undecided``."""
     first = group[0]
     parts = [first] if first.candidate is None else sorted(group, key=lambda row: row.candidate or 0)
     gold = tuple(one for row in parts for one in row.own_gold or ())
-    if any(row.ranking is None for row in parts):
+    lacking = any(one.of != len(parts) for one in read_places(first.metadata) if one.unit == first.item_id)
+    if lacking or any(row.ranking is None for row in parts):
         return "failed"
     scores = tuple(score for row in parts for score in row.ranking or ())
     if len(gold) != len(scores) or not _decidable(gold, unit=unit):
@@ -143,4 +157,6 @@ def _right(scores: Sequence[float], gold: Sequence[float]) -> bool:
 
 def _item(parts: Sequence[ResultRow]) -> Item:
     items = [item_from_row(row.item) for row in parts]
-    return replace(items[0], candidates=tuple(one for item in items for one in item.candidates), gold=None)
+    return replace(
+        items[0], id=parts[0].item_id, candidates=tuple(one for item in items for one in item.candidates), gold=None
+    )
