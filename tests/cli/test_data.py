@@ -129,6 +129,24 @@ def test_check_leaves_out_doubles_ties_and_benchmark_prompts(assay, tmp_path):
     assert assay("check", "d.jsonl", "-o", "clean.csv")[0] == 2
 
 
+def test_no_output_may_be_an_input(assay, tmp_path):
+    text = '{"prompt": "q", "candidates": ["x", "y"], "gold": [1, 0]}\n'
+    (tmp_path / "d.jsonl").write_text(text)
+    (tmp_path / "link.jsonl").symlink_to("d.jsonl")
+    fake = ("--engine", "fake")
+    for arguments in (
+        ("check", "d.jsonl", "-o", "./d.jsonl"),
+        ("check", "helpsteer2=d.jsonl", "-o", "d.jsonl"),
+        ("check", "d.jsonl", "-o", "link.jsonl"),
+        ("check", "link.jsonl", "--against", "d.jsonl", "-o", "d.jsonl"),
+        ("answer", "d.jsonl", "-o", "d.jsonl", *fake),
+        ("generate", "--worked", "d.jsonl", "-o", "d.jsonl", "--fresh"),
+    ):
+        code, told = assay(*arguments)
+        assert (code, "is the input itself; name another file" in told) == (2, True), arguments
+        assert (tmp_path / "d.jsonl").read_text() == text
+
+
 PRINCIPLES = '[[principle]]\nname = "Correctness"\nweight = 100\n'
 
 

@@ -147,6 +147,17 @@ def test_wrong_inputs_are_refused(folder: Path) -> None:
         build_rft(RftFlags(engine="fake", items=("bare.jsonl",)))
 
 
+@pytest.mark.parametrize("name", ["sft.jsonl", "rl.jsonl", "general.parquet"])
+def test_what_the_build_writes_may_not_be_what_it_reads(folder: Path, name: str) -> None:
+    (folder / "out").mkdir()
+    (folder / "out" / name).write_text('{"prompt": "q"}\n')
+    with pytest.raises(InputError, match=rf"in --out 'out/{name}' is the input itself"):
+        build_rft(RftFlags(engine="fake", items=(f"./out/{name}",), out=Path("out")))
+    with pytest.raises(InputError, match=rf"in --out 'out/{name}' is the input itself"):
+        run("out", general=f"out/../out/{name}", ratio=1)
+    assert (folder / "out" / name).read_text() == '{"prompt": "q"}\n'
+
+
 def test_votes_that_another_folder_holds_are_not_asked_again(folder: Path) -> None:
     run("first", general=None, ratio=0.0)
     nobody = {**ENGINE, "replies": ["never said"]}

@@ -29,6 +29,7 @@ from .audit import AuditFlags
 from .building import backend, judge_of, prepared
 from .ending import end
 from .judge import JudgeFlags
+from .overwriting import refuse_overwriting
 from .progress import judging_progress
 from .showing import console, say
 
@@ -39,6 +40,8 @@ def audit(flags: AuditFlags) -> None:
     asking = _asking(flags)
     judge = judge_of(asking)
     plan = AuditPlan(**{name: value for name, value in flags if name in AuditPlan.model_fields})
+    written = (file_of(flags.out, "probes"), file_of(flags.out, "repeats"), flags.out / CARD_JSON, flags.out / CARD_MD)
+    refuse_overwriting((flags.file, flags.judge, flags.principles), (("in --out", path) for path in written))
     source = audit_items(flags.file, FieldMap.parse(flags.field))
     own = flags.own or ((flags.model,) if flags.model else ())
     items = prepared(asking, source.items)

@@ -110,13 +110,6 @@ def meta_of(name: str, flags: JudgeFlags, cache: VerdictCache | None = None) -> 
     return MetaScorer(build_reward_engine(reward_engine_config(str(kind), options)), cache=cache)
 
 
-def refuse_overwriting(source: Path, outputs: Iterable[tuple[str, Path | None]]) -> None:
-    """An output that is the input would destroy it."""
-    for flag, path in outputs:
-        if path is not None and path.exists() and source.exists() and path.samefile(source):
-            raise InputError(f"{flag} {str(path)!r} is the input itself; name another file")
-
-
 def refuse_given(flags: JudgeFlags, names: Iterable[str], why: str) -> None:
     """Flags without effect are refused, not dropped."""
     values = flags.model_dump()

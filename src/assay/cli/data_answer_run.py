@@ -16,6 +16,7 @@ from .building import backend
 from .data import AnswerFlags
 from .ending import end
 from .judge import JudgeFlags
+from .overwriting import refuse_overwriting
 from .progress import judging_progress
 from .showing import say
 
@@ -27,11 +28,13 @@ def answer_prompts(flags: AnswerFlags) -> None:
     log.setup("warning")
     if flags.out.suffix != ".jsonl":
         raise InputError(f"--out {str(flags.out)!r} must end in .jsonl")
+    answers = flags.out.with_suffix(ANSWERS)
+    refuse_overwriting((flags.prompts,), (("--out", flags.out), ("the answers of --out", answers)))
     general = load_general(flags.prompts)
     job = JudgingJob(
         judge=Answerer(),
         items=tuple(row.item for row in general.rows if row.completion is None),
-        out=flags.out.with_suffix(ANSWERS),
+        out=answers,
         seed=flags.seed,
         concurrency=flags.concurrency,
         deadline_s=flags.deadline_s,
@@ -44,8 +47,8 @@ def answer_prompts(flags: AnswerFlags) -> None:
             say(f"stopped: the answers are kept in {job.out}; the same command goes on from there")
             sys.exit(130)
     recorded = read_results(job.out) if job.out.exists() else []
-    answers = {row.item_id: row for row in recorded}
-    rows, counts = mixed(general.rows, answers, general, len(general.rows))
+    found = {row.item_id: row for row in recorded}
+    rows, counts = mixed(general.rows, found, general, len(general.rows))
     write_jsonl(flags.out, rows)
     failed = f", {counts.failed} answers are empty, cut off or missing" if counts.failed else ""
     say(f"{len(rows)} rows in {flags.out}: {counts.distilled} answered by the model, {counts.given} as given{failed}")

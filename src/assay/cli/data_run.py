@@ -30,6 +30,7 @@ from assay.synthetic.stream import Plan
 from assay.synthetic.worked import Worked, read_worked, worked_kind
 
 from .data import CheckFlags, GenerateFlags, StatsFlags
+from .overwriting import refuse_overwriting
 
 T = TypeVar("T")
 
@@ -47,6 +48,7 @@ def generate_data(flags: GenerateFlags) -> None:
         raise InputError(f"--out {str(flags.out)!r} must end in .jsonl or .parquet")
     if flags.out.exists() and not flags.fresh:
         raise InputError(f"--out {str(flags.out)!r} is there already: name another file, or write over it with --fresh")
+    refuse_overwriting((flags.worked, flags.principles), (("--out", flags.out),))
     if flags.judge is None and (flags.target != "full" or flags.judge_options):
         raise InputError("--target and --judge-options say how a judge is written for: they need --judge")
     judge = _oracle_judge(flags)
@@ -184,6 +186,7 @@ def check_data(flags: CheckFlags) -> None:
     """Count what should not be trained on; write the rest."""
     if flags.out is not None and flags.out.suffix != ".jsonl":
         raise InputError(f"--out {str(flags.out)!r} must end in .jsonl")
+    refuse_overwriting((*flags.sources, *flags.against), (("--out", flags.out),))
     contamination = Contamination()
     for benchmark in flags.against:
         prompts = contamination.learn(benchmark, load_items(benchmark, need=()).items)

@@ -10,8 +10,8 @@ from assay.report.diff import diff
 from assay.report.diff_page import write_diff
 from assay.report.diff_text import print_diff
 
-from .building import refuse_overwriting
 from .judge import JudgeFlags
+from .overwriting import refuse_overwriting
 from .showing import console, say
 
 
@@ -21,8 +21,7 @@ def diff_runs(flags: JudgeFlags, before: Path) -> None:
         raise InputError(f"--diff {str(before)!r} needs the run to compare it with: --diff BEFORE AFTER")
     if flags.replay is not None:
         raise InputError("--diff and --replay are two things to do: write the replay with --out, then compare")
-    for source in (before, Path(flags.file)):
-        refuse_overwriting(source, (("--report", flags.report),))
+    refuse_overwriting((before, flags.file), (("--report", flags.report),))
     found = diff(read_results(before), read_results(flags.file))
     print_diff(console, found, examples=flags.examples)
     if flags.report is not None:

@@ -14,10 +14,11 @@ from assay.data import FieldMap, Items, load_items, read_results
 from assay.judges.refusals import counted
 from assay.scoring.job import JobResult, JudgingJob, Progress, run_job
 
-from .building import backend, judge_of, needs_of, prepared, refuse_given, refuse_overwriting
+from .building import backend, judge_of, needs_of, prepared, refuse_given
 from .diffing import diff_runs
 from .ending import end
 from .judge import JudgeFlags
+from .overwriting import refuse_overwriting
 from .progress import judging_progress
 from .replaying import replay_run
 from .showing import console, rates_of, say, show_rows
@@ -44,7 +45,8 @@ def judge_file(flags: JudgeFlags, source: str) -> None:
     refuse_given(flags, ("k_sweep", "bootstrap"), "is for recorded judgments: name them with --replay")
     if flags.meta is None:
         refuse_given(flags, ("meta_options",), "needs a meta RM: name its model with --meta")
-    refuse_overwriting(Path(source), (("--out", out), ("--export-to", flags.export_to), ("--report", flags.report)))
+    written = (("--out", out), ("--export-to", flags.export_to), ("--report", flags.report))
+    refuse_overwriting((source, flags.judge, flags.principles), written)
     rates_of(flags)  # what is wrong with a price is said before anything is judged
     judged_by = judge_of(flags)
     items = load_items(source, FieldMap.parse(flags.field), need=needs_of(flags))

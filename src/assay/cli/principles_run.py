@@ -21,6 +21,7 @@ from assay.scoring.job import JobResult, JudgingJob, Progress, run_job
 from .building import backend
 from .ending import end
 from .judge import JudgeFlags
+from .overwriting import refuse_overwriting
 from .principles import PrinciplesFlags
 from .progress import judging_progress
 
@@ -33,14 +34,17 @@ _SHARED = ("engine", "model", "url", "api_key", "engine_options", "sampling", "r
 def write_principles(flags: PrinciplesFlags) -> None:
     """Run the command; ends the process with the exit code of ``ending``, 130 after Ctrl-C."""
     log.setup("warning")
-    if Path(flags.file).exists() and flags.out.exists() and flags.out.samefile(flags.file):
-        raise InputError(f"--out {str(flags.out)!r} is the input itself; name another file")
+    refuse_overwriting((flags.file,), (("--out", flags.out), ("the answers of --out", _answers(flags))))
     if flags.judged:
         _take(flags)
     elif flags.right_only:
         raise InputError("--right-only compares recorded verdicts with gold: it needs --judged and a result file")
     else:
         _ask(flags)
+
+
+def _answers(flags: PrinciplesFlags) -> Path:
+    return flags.out.with_name(f"{flags.out.name}.run.parquet")
 
 
 def _take(flags: PrinciplesFlags) -> None:
@@ -56,7 +60,7 @@ def _ask(flags: PrinciplesFlags) -> None:
     job = JudgingJob(
         judge=PrincipleWriter(language=flags.language),
         items=prompts(items.items[: flags.limit]),
-        out=flags.out.with_name(f"{flags.out.name}.run.parquet"),
+        out=_answers(flags),
         seed=flags.seed,
         concurrency=flags.concurrency,
         deadline_s=flags.deadline_s,

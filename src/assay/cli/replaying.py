@@ -26,9 +26,10 @@ from assay.scoring.runfile import RunHeader, write_run
 from assay.voting.plan import VotePlan
 from assay.voting.spoken import plan_to_json
 
-from .building import DEFAULT_JUDGE, judge_of, meta_of, refuse_given, refuse_overwriting
+from .building import DEFAULT_JUDGE, judge_of, meta_of, refuse_given
 from .ending import end
 from .judge import JudgeFlags
+from .overwriting import refuse_overwriting
 from .showing import console, rates_of, say, show_rows
 
 NO_META = "none"
@@ -42,7 +43,8 @@ def replay_run(flags: JudgeFlags, source: Path) -> None:
     """Replay ``source`` as the flags say, write what comes of it, and show it."""
     refuse_given(flags, _ABOUT_ASKING, "has no effect on a replay: it asks no judge and reads no items")
     out = flags.out or source.with_name(f"{source.stem}.replay.parquet")
-    refuse_overwriting(source, (("--out", out), ("--export-to", flags.export_to), ("--report", flags.report)))
+    written = (("--out", out), ("--export-to", flags.export_to), ("--report", flags.report))
+    refuse_overwriting((source, flags.judge, flags.principles), written)
     rates_of(flags)
     begin = time.perf_counter()
     rows = _of_one_judge(flags, read_results(source))

@@ -43,11 +43,13 @@ from .asking import AskingFlags
 from .building import DEFAULT_JUDGE, backend, judge_of, judge_options, prepared
 from .ending import end
 from .judge import JudgeFlags
+from .overwriting import refuse_overwriting
 from .progress import judging_progress
 from .rft import RftFlags
 from .showing import console, say
 
 _LISTED = 10
+_RECORDED = ("samples", "single", "general")
 
 
 def build_rft(flags: RftFlags) -> None:
@@ -112,8 +114,9 @@ def _load(flags: RftFlags) -> tuple[tuple[Item, ...], list[str]]:
     """The items of all sources, each with its source and a name of its own; and what could not be read."""
     if not flags.items:
         raise InputError("name the ITEMS to sample: a file with gold, or a published preference set")
-    if (flags.out / "sft.jsonl").exists() and str(flags.out / "sft.jsonl") in flags.items:
-        raise InputError(f"--out {str(flags.out)!r} holds the input itself; name another folder")
+    names = (f"sft.{flags.format}", PROMPTS, REPORT_JSON, REPORT_MD, *(f"{name}.parquet" for name in _RECORDED))
+    inputs = (*flags.items, flags.general, flags.principles, flags.judge)
+    refuse_overwriting(inputs, (("in --out", flags.out / name) for name in names))
     bad: list[str] = []
     found: dict[str, Item] = {}
     for source in flags.items:
