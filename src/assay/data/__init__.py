@@ -7,11 +7,12 @@ bundled demo questions. Does not own: judging anything.
 from .canonical import item_from_row, item_to_row
 from .export import EXPORTS, Export, best_of_n, pairs, write_jsonl
 from .fieldmap import FieldMap
+from .formats import JsonLines
 from .items import Items, ItemStream, load_items, stream_items
 from .records import BadRecord, Record, RowError
 from .results import COLUMNS, VARYING, VERDICT, ResultRow, read_results, result_row, row_to_json
 from .rows import Need
-from .sources import open_source
+from .sources import Part, open_parts, open_source
 
 __all__ = [
     "COLUMNS",
@@ -23,7 +24,9 @@ __all__ = [
     "FieldMap",
     "ItemStream",
     "Items",
+    "JsonLines",
     "Need",
+    "Part",
     "Record",
     "ResultRow",
     "RowError",
@@ -31,6 +34,7 @@ __all__ = [
     "item_from_row",
     "item_to_row",
     "load_items",
+    "open_parts",
     "open_source",
     "pairs",
     "read_results",

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol, cast
@@ -29,6 +30,9 @@ class Readable(Protocol):
     def read_bytes(self) -> bytes: ...
 
 
+PART_BYTES = 1 << 18
+"""Of a JSONL file, what ``jsonl_parts`` takes at a time; a longer line is a part by itself."""
+
 WRAPPERS = ("data", "rows")
 """Keys under which a JSON document may keep its list of rows."""
 
@@ -40,10 +44,38 @@ def read_jsonl(path: Readable) -> Iterator[AnyRecord]:
             yield _json_line(line, text)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonLines:
+    """Some lines of a JSONL file as bytes that nobody has looked at: another process may do that.
+
+    ``line`` and ``offset``: of the first of them, in the file ``name``.
+    """
+
+    name: str
+    line: int
+    offset: int
+    lines: list[bytes]
+
+    def records(self) -> Iterator[AnyRecord]:
+        """What ``read_jsonl`` gives for these lines. Raises InputError: they are not UTF-8."""
+        for line, text in _texts(self.name, self.lines, self.line, self.offset):
+            if text.strip():
+                yield _json_line(line, text)
+
+
+def jsonl_parts(path: Readable) -> Iterator[JsonLines]:
+    """All lines of a JSONL file, in order."""
+    line, offset = 1, 0
+    with path.open("rb") as file:
+        while lines := file.readlines(PART_BYTES):
+            yield JsonLines(name=str(path), line=line, offset=offset, lines=lines)
+            line, offset = line + len(lines), offset + sum(map(len, lines))
+
+
 def read_json(path: Readable) -> Iterator[AnyRecord]:
     """A list of objects, ``{"data": [...]}``, or one object. A ``.json`` that really is JSONL is read as such."""
     raw = path.read_bytes()
-    text = _decode(path, raw.removeprefix(BOM), len(raw) - len(raw.removeprefix(BOM)))
+    text = _decode(str(path), raw.removeprefix(BOM), len(raw) - len(raw.removeprefix(BOM)))
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
@@ -118,15 +150,18 @@ READERS: dict[str, Callable[[Path], Iterator[AnyRecord]]] = {**TEXT_READERS, "pa
 
 def _lines(path: Readable) -> Iterator[tuple[int, str]]:
     """Lines with their number from 1, split at newlines only (JSON may hold U+2028), a leading BOM taken off."""
-    offset = 0
     with path.open("rb") as file:
-        for line, raw in enumerate(file, 1):
-            body = raw.removeprefix(BOM) if line == 1 else raw
-            yield line, _decode(path, body, offset + len(raw) - len(body))
-            offset += len(raw)
+        yield from _texts(str(path), file, 1, 0)
 
 
-def _decode(path: Readable, raw: bytes, offset: int) -> str:
+def _texts(name: str, lines: Iterable[bytes], first: int, offset: int) -> Iterator[tuple[int, str]]:
+    for line, raw in enumerate(lines, first):
+        body = raw.removeprefix(BOM) if line == 1 else raw
+        yield line, _decode(name, body, offset + len(raw) - len(body))
+        offset += len(raw)
+
+
+def _decode(name: str, raw: bytes, offset: int) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -135,7 +170,7 @@ def _decode(path: Readable, raw: bytes, offset: int) -> str:
         guess = "utf-16" if utf16 else "gb18030 or latin-1 (whichever it is)"
         fix = f"convert it with `iconv -f {guess} -t utf-8`"
         byte = raw[error.start]
-        raise InputError(f"{str(path)!r} is not UTF-8: byte 0x{byte:02x} at offset {at}; {fix}") from error
+        raise InputError(f"{name!r} is not UTF-8: byte 0x{byte:02x} at offset {at}; {fix}") from error
 
 
 def _json_line(line: int, text: str) -> AnyRecord:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 from assay.core.errors import InputError
 
-from .formats import READERS
+from .formats import READERS, JsonLines, jsonl_parts
 from .hub import hub_records
 from .records import AnyRecord
 
@@ -27,6 +29,10 @@ FORMATS = {
     ".pq": "parquet",
 }
 HUB_PREFIX = "hub:"
+PART_ROWS = 512
+
+Part: TypeAlias = "JsonLines | list[AnyRecord]"
+"""Some rows of a source that go to another process together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +70,20 @@ def open_source(source: str | Path) -> Source:
     _check_file(path)
     kind = _format_of(path)
     return Source(name=text, stem=path.name.split(".")[0] or path.name, format=kind, records=READERS[kind](path))
+
+
+def open_parts(source: str | Path) -> Iterator[Part]:
+    """The rows of a source in parts, in order, for several processes. Lines of JSONL are parsed by those who walk them.
+
+    Raises:
+        InputError: as ``open_source``, when the first part is asked for.
+    """
+    opened = open_source(source)
+    if opened.format == "jsonl":
+        yield from jsonl_parts(Path(opened.name).expanduser())
+        return
+    while part := list(islice(opened.records, PART_ROWS)):
+        yield part
 
 
 def _looks_like_hub(text: str) -> bool:

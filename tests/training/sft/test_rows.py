@@ -8,11 +8,16 @@ import pytest
 
 from assay.core.errors import InputError
 from assay.core.types import Message
-from assay.training.sft.rows import SftRow, read_row, read_rows
+from assay.data import open_parts
+from assay.training.sft.rows import SftRow, part_rows, read_row
 
 USER = {"role": "user", "content": "q"}
 REPLY = {"role": "assistant", "content": "a"}
 TURN = Message(role="user", content="q")
+
+
+def read(file: Path) -> list[SftRow]:
+    return [row for part in open_parts(file) for row in part_rows(part, str(file))]
 
 
 @pytest.mark.parametrize(
@@ -54,14 +59,14 @@ def test_a_broken_line_is_named(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text(json.dumps({"prompt": "q", "completion": "a"}) + "\n{\n")
     with pytest.raises(InputError, match="line 2: broken JSON"):
-        list(read_rows(str(file)))
+        read(file)
 
 
 def test_a_text_that_is_no_unicode_is_named(tmp_path: Path) -> None:
     file = tmp_path / "rows.jsonl"
     file.write_text(json.dumps({"prompt": "q", "completion": "a\ud83d"}) + "\n")
     with pytest.raises(InputError, match=r"rows\.jsonl', line 1: 'completion' holds half of a surrogate pair"):
-        list(read_rows(str(file)))
+        read(file)
 
 
 def test_content_may_be_text_parts() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from assay.core.errors import GenerationError
@@ -33,13 +33,17 @@ _RESERVED = frozenset(
 class Renderer:
     """One tokenizer, used from one thread.
 
+    Args:
+        encode: what is asked for the ids of a text in place of the tokenizer, and answers the same.
+
     ``warnings``: what is odd about the chat template; empty for a sane one.
     """
 
-    def __init__(self, tokenizer: Any, vocabulary: int) -> None:
+    def __init__(self, tokenizer: Any, vocabulary: int, encode: Callable[[str], tuple[int, ...]] | None = None) -> None:
         self._tokenizer = tokenizer
         self._vocabulary = vocabulary
         self._backend = _backend(tokenizer)
+        self._encode = encode or self._tokenized
         self.has_template = bool(tokenizer.chat_template)
         self.warnings: tuple[str, ...] = tuple(self._inspect())
 
@@ -88,7 +92,7 @@ class Renderer:
         """Text of one token, special ones included."""
         return cast("str", self._tokenizer.decode([token], clean_up_tokenization_spaces=False))
 
-    def _encode(self, text: str) -> tuple[int, ...]:
+    def _tokenized(self, text: str) -> tuple[int, ...]:
         # A template writes its special tokens itself; adding them again would double BOS.
         return tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 

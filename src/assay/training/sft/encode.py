@@ -16,6 +16,7 @@ from assay.core.types import Message
 from assay.engines.embedded.chat import Renderer
 
 from ..batch import TrainSequence
+from .lines import LineTokenizer
 from .rows import SftRow
 
 
@@ -28,6 +29,8 @@ class Encoded:
     mask: bytes
     """A byte for each token behind the prompt: 1 where it is learned."""
     weight: float = 1.0
+    held: bool = False
+    """Whether it is held out."""
 
     def sequence(self, opening: int = 0) -> TrainSequence:
         """For the trainer. ``opening``: tokens that go as the prompt, where that is shared with other rows."""
@@ -56,7 +59,8 @@ class Encoder:
         train_on: Literal["last", "all"] = "last",
     ) -> None:
         self._tokenizer, self._ends = tokenizer, tuple(ends)
-        self._renderer = Renderer(tokenizer, vocabulary)
+        self._lines = LineTokenizer(tokenizer)
+        self._renderer = Renderer(tokenizer, vocabulary, self._lines.ids)
         self._vocabulary = vocabulary
         self._chat, self._train_on = apply_chat_template, train_on
         if not self._ends:
@@ -119,11 +123,11 @@ class Encoder:
     def _ids(self, text: str, *, first: bool) -> tuple[int, ...]:
         if not first:
             return self._renderer.reply_ids(text)
-        ids = tuple(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+        ids = self._lines.ids(text)
         bos = self._tokenizer.bos_token_id
         return ids[1:] if bos is not None and ids[:2] == (bos, bos) else ids
 
     def _ended(self, ids: tuple[int, ...]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """What is learned of an answer, its end token included, and what the template writes behind it."""
-        last = max((place for place, token in enumerate(ids) if token in self._ends), default=None)
+        last = next((place for place in reversed(range(len(ids))) if ids[place] in self._ends), None)
         return ((*ids, self._ends[0]), ()) if last is None else (ids[: last + 1], ids[last + 1 :])

@@ -26,7 +26,7 @@ def openings(rows: Sequence[array[int]], *, often: float = OFTEN, least: int = L
     window = max(2, int(often * len(rows)))
     found = [0] * len(rows)
     # Among rows in order, those with the same opening stand together: what the ends of a window share, all of it does.
-    shared = [_common(keys[order[i]], keys[order[i + window - 1]]) for i in range(len(rows) - window + 1)]
+    shared = _ends(keys, order, window)
     best: deque[int] = deque()
     for place, row in enumerate(order):
         if place < len(shared):
@@ -41,6 +41,18 @@ def openings(rows: Sequence[array[int]], *, often: float = OFTEN, least: int = L
     return found
 
 
+def _ends(keys: list[bytes], order: list[int], window: int) -> list[int]:
+    """Leading tokens that the two ends of each window share. Mostly they are as many as those of the window before."""
+    found: list[int] = []
+    last = 0
+    for begin, end in zip(order, order[window - 1 :], strict=False):
+        one, other = keys[begin], keys[end]
+        if not _same(one, other, last) or _same(one, other, last + 1):
+            last = _common(one, other)
+        found.append(last)
+    return found
+
+
 def _joined(found: list[int], keys: list[bytes], order: list[int], least: int) -> None:
     """Openings that differ by fewer than ``least`` tokens at their ends become one, the shortest of them."""
     begin = 0
@@ -48,7 +60,7 @@ def _joined(found: list[int], keys: list[bytes], order: list[int], least: int) -
         if place < len(order):
             before, row = order[place - 1], order[place]
             longer = max(found[before], found[row])
-            if found[before] and found[row] and _common(keys[before], keys[row]) > longer - least:
+            if found[before] and found[row] and _same(keys[before], keys[row], longer - least + 1):
                 continue
         run = order[begin:place]
         shortest = min((found[row] for row in run), default=0)
@@ -65,12 +77,18 @@ def _sortable(row: array[int]) -> bytes:
     return copy.tobytes()
 
 
+def _same(one: bytes, other: bytes, tokens: int) -> bool:
+    """Whether both begin with the same so many tokens."""
+    size = tokens * _SIZE
+    return len(one) >= size and one[:size] == other[:size]
+
+
 def _common(one: bytes, other: bytes) -> int:
     """Leading tokens that are the same."""
     low, high = 0, min(len(one), len(other)) // _SIZE
     while low < high:
         middle = (low + high + 1) // 2
-        if one[: middle * _SIZE] == other[: middle * _SIZE]:
+        if _same(one, other, middle):
             low = middle
         else:
             high = middle - 1

@@ -1,29 +1,33 @@
-"""Rows of a file as tokens, in this process or in several: tokenizing hundreds of thousands of rows takes minutes."""
+"""Rows of a file as tokens, in this process or in several: tokenizing hundreds of thousands of rows takes minutes.
+
+One process feeds all others, so it does little for a row: it passes on lines as they stand in the file, and takes back
+arrays. Parsing, checking, rendering, tokenizing and the draw of what is held out are the others' work.
+"""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from typing import Literal
 
-from assay.core.errors import StartError
+from assay.core.errors import InputError, StartError
+from assay.data import Part, open_parts
 
 from ..config import TuningConfig
+from ..fit.held import is_held
 from ..source import open_source_model
 from .config import SftConfig
 from .encode import Encoded, Encoder
-from .rows import SftRow
+from .rows import part_rows
 
-_CHUNK = 512
-"""Rows that a process is given at a time."""
 _AHEAD = 4
-"""Chunks a process that wait for it or for us."""
+"""Parts of the data a process that wait for it or for us."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +38,8 @@ class EncoderSettings:
     trust_remote_code: bool = False
     apply_chat_template: bool = True
     train_on: Literal["last", "all"] = "last"
+    eval_share: float = 0.0
+    seed: int = 0
 
     @classmethod
     def of(cls, config: SftConfig) -> EncoderSettings:
@@ -42,7 +48,14 @@ class EncoderSettings:
             trust_remote_code=config.trust_remote_code,
             apply_chat_template=config.apply_chat_template,
             train_on=config.train_on,
+            eval_share=config.eval_share,
+            seed=config.seed,
         )
+
+    def holds_out(self, row: Encoded) -> bool:
+        """Whether a row is measured, and not learned from: by its prompt, so that all answers to it are on one side."""
+        share = self.eval_share
+        return share > 0 and is_held(list(row.ids[: row.prompt]), share, seed=self.seed)
 
     def make(self) -> Encoder:
         """Raises InputError, StartError: the model's tokenizer cannot be had."""
@@ -57,26 +70,39 @@ class EncoderSettings:
         )
 
 
-def encoded(rows: Iterator[SftRow], settings: EncoderSettings, workers: int) -> Iterator[Encoded]:
-    """The rows in their order, encoded by so many processes; by this one where that is 1.
+def encoded(source: str, settings: EncoderSettings, workers: int) -> Iterator[Encoded]:
+    """The rows of a source in their order, encoded by so many processes; by this one where that is 1.
 
     Raises:
-        InputError: as ``Encoder.encode``, of the first row that cannot be.
+        InputError: as ``open_source``, ``part_rows`` and ``Encoder.encode``, of the first row that is unfit; there are
+            no rows.
     """
+    parts = open_parts(source)
     if workers == 1:
-        yield from map(settings.make().encode, rows)
-        return
+        encoder = settings.make()
+        done = (_encoded_part(encoder, settings, source, part) for part in parts)
+    else:
+        done = _by_workers(source, parts, settings, workers)
+    empty = True
+    for rows in done:
+        empty = empty and not rows
+        yield from rows
+    if empty:
+        raise InputError(f"{source!r} holds no rows to train on")
+
+
+def _by_workers(source: str, parts: Iterable[Part], settings: EncoderSettings, workers: int) -> Iterator[list[Encoded]]:
     # Not forked: torch and the tokenizer may have threads.
     context = multiprocessing.get_context("spawn")
     waiting: deque[Future[list[Encoded]]] = deque()
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+    with ProcessPoolExecutor(workers, mp_context=context, initializer=_alone) as pool:
         try:
-            while chunk := list(islice(rows, _CHUNK)):
-                waiting.append(pool.submit(_encoded_chunk, settings, chunk))
+            for part in parts:
+                waiting.append(pool.submit(_worked, settings, source, part))
                 if len(waiting) >= _AHEAD * workers:
-                    yield from waiting.popleft().result()
+                    yield waiting.popleft().result()
             while waiting:
-                yield from waiting.popleft().result()
+                yield waiting.popleft().result()
         except BrokenProcessPool as error:
             raise StartError(
                 f"a process that tokenizes died; with less memory in use it may not: lower encode_workers {workers}"
@@ -86,12 +112,21 @@ def encoded(rows: Iterator[SftRow], settings: EncoderSettings, workers: int) -> 
                 future.cancel()
 
 
-def _encoded_chunk(settings: EncoderSettings, rows: list[SftRow]) -> list[Encoded]:
-    encoder = _encoder(settings)
-    return [encoder.encode(row) for row in rows]
+def _alone() -> None:
+    """A process has one core: threads of the tokenizer would only take it from the others."""
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+def _worked(settings: EncoderSettings, source: str, part: Part) -> list[Encoded]:
+    return _encoded_part(_encoder(settings), settings, source, part)
 
 
 @lru_cache(maxsize=1)
 def _encoder(settings: EncoderSettings) -> Encoder:
     """A process makes it once."""
     return settings.make()
+
+
+def _encoded_part(encoder: Encoder, settings: EncoderSettings, source: str, part: Part) -> list[Encoded]:
+    rows = map(encoder.encode, part_rows(part, source))
+    return [replace(row, held=True) if settings.holds_out(row) else row for row in rows]

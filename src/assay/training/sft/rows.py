@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, cast
 
 from assay.core.errors import InputError
 from assay.core.types import Message
-from assay.data import open_source
+from assay.data import JsonLines, Part
 from assay.data.records import BadRecord
 from assay.data.turns import read_turn, read_turns
 
@@ -35,21 +35,17 @@ class SftRow:
     where: str = ""
 
 
-def read_rows(source: str) -> Iterator[SftRow]:
-    """The rows of a source.
+def part_rows(part: Part, source: str) -> Iterator[SftRow]:
+    """The rows of a part of a source.
 
     Raises:
-        InputError: it cannot be read, holds no row, or a row lacks something; names the line and its fields.
+        InputError: it is not UTF-8, or a row lacks something; names the line and its fields.
     """
-    empty = True
-    for record in open_source(source).records:
+    for record in part.records() if isinstance(part, JsonLines) else part:
         where = f"{source!r}, line {record.line}"
         if isinstance(record, BadRecord):
             raise InputError(f"{where}: {record.reason}")
-        empty = False
         yield read_row(record.row, where)
-    if empty:
-        raise InputError(f"{source!r} holds no rows to train on")
 
 
 def read_row(row: Mapping[str, Any], where: str) -> SftRow:

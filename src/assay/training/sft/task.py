@@ -13,7 +13,6 @@ from torch import Tensor
 from assay.core.errors import InputError
 
 from ..batch import TrainBatch
-from ..fit.held import split
 from ..objective import NllObjective, NllParts, Objective
 from ..source import open_source_model
 from ..table import Columns
@@ -22,7 +21,6 @@ from .config import SftConfig
 from .encode import Encoded
 from .openings import openings
 from .reading import EncoderSettings, encoded
-from .rows import read_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +121,8 @@ def load_task(config: SftConfig) -> SftTask:
     source = open_source_model(config)
     longest = min(most for most in (config.max_length, source.context, 1 << 30) if most is not None)
     read = _encoded(config.data, config, longest)
-    train, held = split(read.rows, lambda row: list(row.ids[: row.prompt]), config.eval_share, seed=config.seed)
+    train = [row for row in read.rows if not row.held]
+    held = [row for row in read.rows if row.held]
     if config.eval_data is not None:
         held = _encoded(config.eval_data, config, longest).rows
     if config.eval_share and not held:
@@ -133,7 +132,7 @@ def load_task(config: SftConfig) -> SftTask:
 
 def _encoded(source: str, config: SftConfig, longest: int) -> Loaded:
     fit, too_long = list[Encoded](), 0
-    for row in encoded(read_rows(source), EncoderSettings.of(config), config.encode_workers):
+    for row in encoded(source, EncoderSettings.of(config), config.encode_workers):
         if len(row.ids) <= longest:
             fit.append(row)
         else:
