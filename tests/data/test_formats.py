@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.core.errors import InputError
-from assay.data import BadRecord, Record, open_source
+from assay.data import BadRecord, JsonLines, Record, formats, open_parts, open_source
 
 
 def read(tmp_path, name, content):
@@ -138,3 +138,34 @@ def test_any_text_gives_one_record_for_each_line_that_is_not_blank(tmp_path_fact
     records = read(tmp_path_factory.mktemp("any"), "x.jsonl", content)
     expected = [n for n, line in enumerate(content.split(b"\n"), 1) if line.decode().removeprefix("\ufeff").strip()]
     assert [r.line for r in records] == expected
+
+
+def in_parts(path):
+    return [record for part in open_parts(path) for record in (part.records() if isinstance(part, JsonLines) else part)]
+
+
+@pytest.mark.parametrize("size", [1, 9, 1 << 18])
+def test_lines_in_parts_are_the_lines_of_the_file(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(formats, "PART_BYTES", size)
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}\r\n\n{"a": \n[]\n{"a": "\xe4\xb8\xad"}\n  \n{"a": 3}')
+    records = in_parts(path)
+    assert records == list(open_source(path).records)
+    assert [record.line for record in records] == [1, 3, 4, 5, 7]
+
+
+@pytest.mark.parametrize("size", [1, 1 << 18])
+def test_a_part_that_is_not_utf8_names_the_byte_of_the_file(tmp_path, monkeypatch, size):
+    monkeypatch.setattr(formats, "PART_BYTES", size)
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}\n{"a": 2}\n{"a": "\xe9"}\n')
+    with pytest.raises(InputError, match=r"x.jsonl' is not UTF-8: byte 0xe9 at offset 28.*latin-1"):
+        in_parts(path)
+
+
+def test_other_formats_come_in_parts_of_rows(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("a\n" + "1\n" * 600)
+    assert [len(part) for part in open_parts(path)] == [512, 88]
+    with pytest.raises(InputError, match="no such file"):
+        in_parts(tmp_path / "y.csv")

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
-from transformers import AutoTokenizer
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 from assay.core.errors import InputError
 from assay.training.sft.encode import Encoder
 from assay.training.sft.rows import read_row
 
 from ..words import END, save_words
+from .bytelevel import CHATML, QWEN, WholeTexts, gpt2, split
+from .bytelevel import tokenizer as tokenizer_of
 
 
 @pytest.fixture(scope="module")
@@ -66,3 +71,46 @@ def test_a_template_that_changes_what_was_said_is_refused(tokenizer: Any) -> Non
 def test_ids_outside_the_model_are_refused(tokenizer: Any) -> None:
     with pytest.raises(InputError, match="token id 10 is outside the model's 9"):
         Encoder(tokenizer, vocabulary=9, ends=(END,)).encode(read_row({"prompt": "a", "completion": "f"}, "row"))
+
+
+BEHIND = CHATML.replace("<end>\n", "<end>\n[that was all]\n\n")
+TWICE = "<s><s>" + CHATML
+CONTENT = st.lists(
+    st.sampled_from(["a", "The answer", " is", "\n", "\n\n", " ", "12", "。", "答案", "<end>", "]]", "it's"]),
+    max_size=8,
+).map("".join)
+TURNS = st.lists(CONTENT, min_size=1, max_size=5).filter(lambda texts: bool(texts[-1].strip()))
+
+
+@cache
+def pair(cuts: str, template: str, **options: Any) -> tuple[Encoder, Encoder]:
+    """An encoder that cuts texts, and one that does not."""
+    made = [
+        tokenizer_of(gpt2() if cuts == "gpt2" else split(QWEN), own=own, template=template)
+        for own in (PreTrainedTokenizerFast, WholeTexts)
+    ]
+    ends = (made[0].eos_token_id,)
+    one, other = (Encoder(tokenizer, vocabulary=len(tokenizer), ends=ends, **options) for tokenizer in made)
+    return one, other
+
+
+def outcome(encoder: Encoder, row: dict[str, Any]) -> Any:
+    try:
+        return encoder.encode(read_row(row, "row"))
+    except InputError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("cuts", ["gpt2", "qwen"])
+@pytest.mark.parametrize("template", [CHATML, BEHIND, TWICE, "{{ messages | length }}" + CHATML])
+@given(texts=TURNS, weight=st.sampled_from([1, 0.5]))
+def test_rows_are_encoded_as_they_are_from_whole_texts(
+    cuts: str, template: str, texts: list[str], weight: float
+) -> None:
+    row = {"messages": turns("a question", *texts) if len(texts) % 2 else turns(*texts), "weight": weight}
+    for options in ({}, {"train_on": "all"}):
+        one, other = pair(cuts, template, **options)
+        assert outcome(one, row) == outcome(other, row)
+    one, other = pair(cuts, template, apply_chat_template=False)
+    row = {"prompt": "".join(texts), "completion": texts[-1], "weight": weight}
+    assert outcome(one, row) == outcome(other, row)

@@ -44,10 +44,14 @@ _SPACE_BEHIND_TEXT = re.compile(r" (?<=\S )")
 
 def known_lines(tokenizer: Any) -> Cut | None:
     """How lines may be cut for a tokenizer of ``tokenizers``, and their words by ``words``; None: a text goes whole."""
+    from tokenizers.models import BPE
+
     backend = tokenizer.backend_tokenizer
+    if not isinstance(backend.model, BPE) or backend.model.dropout or backend.pre_tokenizer is None:
+        return None
     normal = None if backend.normalizer is None else _state(backend.normalizer)["type"]
     # Unicode's NFC never joins a space or a line break with what stands beside it.
-    if normal not in (None, "NFC") or getattr(backend.model, "dropout", None) or backend.pre_tokenizer is None:
+    if normal not in (None, "NFC"):
         return None
     for token in backend.get_added_tokens_decoder().values():
         if token.lstrip or token.rstrip or token.single_word or re.search(r"\s", token.content):
