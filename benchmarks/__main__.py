@@ -23,6 +23,7 @@ BENCHMARKS = (
     "voting_simulation",
     "rollout_overlap",
     "synthetic_speed",
+    "sft_encoding",
 )
 SKIPPED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "takes minutes": (
