@@ -69,6 +69,30 @@ def test_a_run_that_is_well_loads_its_models(policy: Path, tmp_path: Path) -> No
         go(config(policy, tmp_path, eval_prompt_data=(f"held={held}",), monitor_interval=1))
 
 
+@pytest.mark.parametrize("flag", ["rollout_max_response_len", "eval_max_response_len"])
+def test_an_answer_that_can_never_fit_is_refused(policy: Path, tmp_path: Path, flag: str) -> None:
+    held = f"held={rows(tmp_path / 'held.jsonl', SUM)}"
+    said = refused(config(policy, tmp_path, eval_prompt_data=(held,), **{flag: 64}))
+    assert (
+        said == f"--{flag.replace('_', '-')} 64 can never fit: the policy takes 64 tokens, prompt and answer together"
+    )
+
+
+def test_an_answer_that_fits_behind_some_prompts_only_is_said_once(
+    policy: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    longer = rows(tmp_path / "longer.jsonl", SUM, {"prompt": "1+1+1+1=", "label": "4"})
+    with pytest.raises(Loaded):
+        go(config(policy, tmp_path, prompt_data=str(longer), rollout_max_response_len=60))
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told.startswith("--rollout-max-response-len 60 has no room behind 1 of 2 prompts")
+    assert "up to 8 tokens: the policy takes 64" in told
+    caplog.clear()
+    with pytest.raises(Loaded):
+        go(config(policy, tmp_path, prompt_data=str(longer), rollout_max_response_len=56))
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(
     ("content", "keys", "said"),
     [

@@ -26,7 +26,7 @@ from .residency import Residency, entering
 from .reward_use import Hooks, RewardUse, build_hooks
 from .rewards.build import BuiltReward, build_reward
 from .rewards.config import RewardConfig
-from .run_data import RunData, check_lengths, fitting
+from .run_data import RunData, check_lengths, check_room, fitting
 from .sampler import Sampler
 from .tokens import load_tokenizer
 
@@ -57,9 +57,9 @@ async def open_run(
             load_tokenizer, config.hf_checkpoint, trust_remote_code=config.trust_remote_code
         )
         await asyncio.to_thread(check_parts, config, plan)
-        data = await asyncio.to_thread(
-            fitting, data, tokenizer, limit=config.rollout_max_prompt_len, context=policy_context(config)
-        )
+        context = policy_context(config)
+        data = await asyncio.to_thread(fitting, data, tokenizer, limit=config.rollout_max_prompt_len, context=context)
+        check_room(config, data, context)
         await check_judging(config, data)
         # Rewards that need no judge of this run start before it: a service that is not there is told at once.
         early = None if config.specs() else await _rewards(config, None, stack)
@@ -70,6 +70,8 @@ async def open_run(
         rewards = RewardUse(reward=reward, deferred=deferred, hooks=hooks, tell=tell)
         sampler = Sampler(engine=place.engine, tokenizer=tokenizer, rewards=rewards)
         check_lengths(data, place.engine.info.context_len)
+        if context is None:
+            check_room(config, data, place.engine.info.context_len)
         residency = _residency(place, tell)
         loop = build_loop(config, plan, data.rows, place, sampler, residency)
         enter = entering(residency, place.phases)

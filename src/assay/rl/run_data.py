@@ -7,6 +7,7 @@ Owns: which files those are, and whose prompts are too long. Does not own: how a
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,6 +20,8 @@ from .monitor.config import MonitorConfig
 from .monitor.gold import load_gold
 from .prompts import DataConfig, Row, load_prompts
 from .tokens import PolicyTokenizer
+
+log = logging.getLogger(__name__)
 
 LEAVE_OUT = "leave such prompts out with --rollout-max-prompt-len"
 TAKE_OUT = "take it out of the set"
@@ -85,6 +88,33 @@ def check_lengths(data: RunData, context: int | None) -> None:
                 raise InputError(
                     f"{row.where}: the prompt has {row.tokens} tokens, and the policy's context holds {context}: {fix}"
                 )
+
+
+def check_room(config: TrainConfig, data: RunData, context: int | None) -> None:
+    """Whether answers of the length that the flags allow have room in ``context`` behind their prompts.
+
+    Raises:
+        InputError: a length that was said has none behind any prompt.
+    """
+    if context is None:
+        return
+    trained, held = "rollout_max_response_len", "eval_max_response_len"
+    lengths = [(trained, config.rollout_max_response_len, data.rows)]
+    own = config.eval_max_response_len
+    for one in data.sets:
+        lengths.append((held, own, one.rows) if own else (trained, config.rollout_max_response_len, one.rows))
+    for name, length, rows in lengths:
+        flag = f"--{name.replace('_', '-')} {length}"
+        # Nobody said the default, which is cut off like any answer that is too long.
+        if length >= context and name in config.model_fields_set:
+            raise InputError(f"{flag} can never fit: the policy takes {context} tokens, prompt and answer together")
+        short = [row.tokens for row in rows if row.tokens + length > context]
+        if short:
+            log.warning(
+                "%s has no room behind %d of %d prompts (%s), which have up to %d tokens: the policy takes %d, prompt "
+                "and answer together, and longer answers are cut off or refused",
+                *(flag, len(short), len(rows), rows[0].where.rpartition(", line ")[0], max(short), context),
+            )
 
 
 def _counted(rows: Sequence[Row], tokenizer: PolicyTokenizer) -> Iterable[Row]:

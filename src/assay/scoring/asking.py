@@ -17,6 +17,7 @@ from .boundary import generate_all
 from .cache import VerdictCache, attempt_key, cache_key
 from .dedup import SingleFlight
 from .reasking import worth_reasking
+from .room import Room
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +45,14 @@ class Answer:
 class Asking:
     """Asks one engine. Equal questions, at the same time or later, cost one call: by joining, later by the cache."""
 
-    def __init__(self, engine: Engine, reask: int, cache: VerdictCache | None, *, deduplicate: bool = True) -> None:
+    def __init__(
+        self, engine: Engine, reask: int, cache: VerdictCache | None, room: Room, *, deduplicate: bool = True
+    ) -> None:
         self._engine = engine
         self._rules = isinstance(engine, RuleFirst)
         self._reask = reask
         self._cache = cache
+        self._room = room
         self._flights: SingleFlight[Answer] | None = SingleFlight() if deduplicate else None
 
     async def ask(self, question: Question, deadline: Deadline) -> Answer:
@@ -99,6 +103,7 @@ class Asking:
             said = await generate_all(self._engine, requests, deadline)
             if isinstance(said, Failure):
                 return Answer(outcome=said, usage=usage + Usage(calls=len(requests)), reasks=attempt)
+            self._room.look(info, requests, said)
             usage += _usage(requests, said)
             outcome = question.judge.read(question.item, question.draw, said)
             if isinstance(outcome, Verdict):

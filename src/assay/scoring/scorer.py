@@ -32,6 +32,7 @@ from .meta import MetaScorer
 from .reasking import REASK
 from .recorder import Recorder
 from .records import prompt_text, said, vote_rows
+from .room import Room
 
 _UNSAID = SamplingParams()
 _ANY = "*"
@@ -97,11 +98,13 @@ class Scorer:
         self.metas = dict(metas or {})
         self.counts = Counts()
         asked = engine if rules is None else RuleFirst(engine, rules)
-        self._asking = Asking(asked, reask, cache, deduplicate=deduplicate)
+        self._room = Room(given.max_new_tokens)
+        self._asking = Asking(asked, reask, cache, self._room, deduplicate=deduplicate)
 
     async def start(self, plan: VotePlan | None = None) -> RunFacts:
         """Start the engine and the meta RMs; says which model answers, and how it is asked under ``plan``."""
         await self.engine.start()
+        self._room.check(self.engine.info)
         for meta in self.metas.values():
             await meta.start()
         info = self.engine.info
