@@ -169,11 +169,27 @@ def test_the_archive_of_realmistake_is_opened_with_the_official_password(tmp_pat
         assert loaded.unread == ("data/example.jsonl",)
         assert len(loaded.faults) == 1
         assert "secret" not in str(loaded.faults[0])
-    with pytest.raises(InputError, match=r"(?i)password"):
-        load_benchmark(benchmark, path, password="open")
+    said = (
+        rf"the password does not open '{PLACE}' in '.*data.zip': look at --password, or leave it out: there is an off"
+    )
+    with pytest.raises(InputError, match=said):
+        load_benchmark(benchmark, path, password="open me")
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(InputError, match="no whole zip archive"):
         load_benchmark(benchmark, path)
+
+
+def test_an_archive_of_other_names_is_told_what_is_wrong_with_it(tmp_path: Path) -> None:
+    benchmark, path = BENCHMARKS["realmistake"], tmp_path / "data.zip"
+    write_zip(path, {"mine.jsonl": lines([mistake(1)])}, "own")
+    with pytest.raises(
+        InputError, match=r"the password does not open 'mine.jsonl' in '.*': say its own with --password"
+    ):
+        load_benchmark(benchmark, path)
+    assert len(load_benchmark(benchmark, path, password="own").units) == 1, "the only file is meant, whatever its name"
+    write_zip(path, {"mine.jsonl": lines([mistake(1)]), "yours.jsonl": lines([mistake(2)])}, "own")
+    with pytest.raises(InputError, match=r"but mine.jsonl, yours.jsonl: give those that are its these names"):
+        load_benchmark(benchmark, path, password="own")
 
 
 def test_rows_that_a_benchmark_does_not_count_are_counted(tmp_path: Path) -> None:

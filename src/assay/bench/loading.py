@@ -17,7 +17,7 @@ from pathlib import Path
 
 from assay.core.errors import InputError
 from assay.core.seeds import digest
-from assay.data.archives import SUFFIX, archived_files, archived_records
+from assay.data.archives import SUFFIX, WrongPasswordError, archived_files, archived_records
 from assay.data.canonical import item_to_row
 from assay.data.hub import hub_commit
 from assay.data.records import AnyRecord
@@ -89,7 +89,7 @@ def load_benchmark(
     """
     revisions: dict[str, str] = {}
     unread: list[str] = []
-    files = _files(benchmark, source, revision, password or benchmark.password, revisions, unread)
+    files = _files(benchmark, source, revision, password, revisions, unread)
     read = _read(benchmark, files)
     name = "hub" if source is None else str(source)
     if not read.units:
@@ -185,11 +185,22 @@ def _files(
         for name in _chosen(benchmark, str(path), names, unread):
             yield name, open_source(path / name).records
     elif path.suffix.lower() == SUFFIX and path.exists():
-        for name in _chosen(benchmark, str(path), archived_files(path), unread):
-            yield name, archived_records(path, name, password)
+        for name in _chosen(benchmark, str(path), archived_files(path), unread, archive=True):
+            yield name, _unlocked(benchmark, path, name, password)
     else:
         opened = open_source(_at_its_commit(str(source), revision, revisions))
         yield (opened.stem if opened.format == "hub" else path.name), opened.records
+
+
+def _unlocked(benchmark: Benchmark, path: Path, name: str, password: str | None) -> Iterator[AnyRecord]:
+    """Records of a file in an archive. Raises InputError: as ``archived_records``; says which password it was."""
+    try:
+        yield from archived_records(path, name, password or benchmark.password)
+    except WrongPasswordError as error:
+        told = "say its own with --password"
+        if password is not None:
+            told = "look at --password" + (", or leave it out: there is an official one" if benchmark.password else "")
+        raise InputError(f"{error}: {told}") from error
 
 
 def _archive_in(path: Path) -> Path:
@@ -247,16 +258,21 @@ def hub_name(source: Source, revision: str) -> str:
     return f"{HUB_PREFIX}{source.hub}@{revision}" + "".join(f":{part}" for part in parts)
 
 
-def _chosen(benchmark: Benchmark, source: str, names: Sequence[str], unread: list[str]) -> list[str]:
-    """The benchmark's files; all where it does not say which."""
+def _chosen(
+    benchmark: Benchmark, source: str, names: Sequence[str], unread: list[str], *, archive: bool = False
+) -> list[str]:
+    """The benchmark's files; all where it does not say which, and the only one of an archive, whatever its name."""
     if not names:
         raise InputError(f"{source!r} holds no data file ({', '.join(FORMATS)})")
     chosen = [n for n in names if not benchmark.files or any(fnmatchcase(n, p) for p in benchmark.files)]
+    if not chosen and archive and len(names) == 1:
+        # A file beside the archive could be named itself; one within it cannot.
+        return [*names]
     if not chosen:
+        fix = "give those that are its these names" if archive else "name the file itself if it is one of its"
         shown = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
         raise InputError(
-            f"{source!r} holds no file of {benchmark.name!r} ({', '.join(benchmark.files)}), but {shown}: "
-            "name the file itself if it is one of its"
+            f"{source!r} holds no file of {benchmark.name!r} ({', '.join(benchmark.files)}), but {shown}: {fix}"
         )
     unread += [name for name in names if name not in chosen]
     return chosen

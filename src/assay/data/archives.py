@@ -24,6 +24,10 @@ SUFFIX = ".zip"
 FORMATS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv", ".tsv": "tsv"}
 
 
+class WrongPasswordError(InputError):
+    """An encrypted file of an archive that this password does not open."""
+
+
 def archived_files(path: Path) -> list[str]:
     """The data files in an archive, by name.
 
@@ -39,8 +43,8 @@ def archived_records(path: Path, name: str, password: str | None = None) -> Iter
     """Records of one data file in an archive.
 
     Raises:
-        InputError: no such file in it, a format that is not read out of an archive, no or a wrong password, broken
-        bytes.
+        InputError: no such file in it, a format that is not read out of an archive, no password, broken bytes.
+        WrongPasswordError: a wrong one.
     """
     kind = FORMATS.get(Path(name).suffix.lower())
     if kind is None:
@@ -93,8 +97,13 @@ def _explained(path: Path, name: str, *, encrypted: bool) -> Generator[None]:
     """What zipfile raises, as one error that says what to do."""
     try:
         yield
-    except (RuntimeError, NotImplementedError) as error:
-        raise InputError(f"cannot read {name!r} in {str(path)!r}: {error}") from error
+    except NotImplementedError as error:
+        fix = "pack it with deflate and, where it is encrypted, the old zip encryption"
+        raise InputError(f"cannot read {name!r} in {str(path)!r}: {error}: {fix}") from error
+    except RuntimeError as error:
+        if not encrypted:
+            raise InputError(f"cannot read {name!r} in {str(path)!r}: {error}") from error
+        raise WrongPasswordError(f"the password does not open {name!r} in {str(path)!r}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         # The password is checked by one byte, so one wrong one of 256 is found out only by the broken text.
         hint = "is the password right, and the archive whole?" if encrypted else "is the archive whole?"
