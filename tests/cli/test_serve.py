@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +57,54 @@ def test_the_seeds_calls_give_the_documented_bodies(tmp_path: Path) -> None:
     assert [(r.candidate, r.scores, r.n) for r in rows] == [(0, (1.0,), 1), (1, (0.0,), 1)]
     assert rows[0].item["candidates"] == item["candidates"]
     assert "Traceback" not in (tmp_path / "log").read_text()
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from assay.cli.service_process import service_process
+
+with service_process(["--engine", "fake", "--log-level", "warning"], Path("log"), start_s=60) as url:
+    print(url, flush=True)
+    time.sleep(300)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the guard knows processes as Linux does")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_the_service_ends_with_who_started_it(tmp_path: Path, number: int) -> None:
+    """However that ended: nothing of its own session is left."""
+    token = f"ASSAY_SERVE_TEST={tmp_path}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDING],
+        cwd=tmp_path,
+        env={**os.environ, "ASSAY_SERVE_TEST": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        url = process.stdout.readline().strip()
+    assert call(f"{url}/health")[0] == 200
+    assert len(list(having(token))) >= 3, "who started it, the guard, the service"
+    process.send_signal(number)
+    process.wait(60)
+    until = time.monotonic() + 60
+    while (left := list(having(token))) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not left
+
+
+def having(token: str) -> Iterator[str]:
+    """Processes with this variable that live."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if token.encode() in (folder / "environ").read_bytes().split(b"\0"):
+                yield folder.name
+        except OSError:
+            continue
 
 
 def test_two_judges_are_told_apart_by_route_key(tmp_path: Path) -> None:
