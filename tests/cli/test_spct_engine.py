@@ -138,3 +138,6 @@ def test_an_engine_of_each_command_is_given_the_model_as_it_is() -> None:
 def test_wrong_options_are_refused_before_anything_runs() -> None:
     with pytest.raises(InputError, match="mem_fraction_static"):
         Answers(EngineRecipe(kind="sglang", options={"mem_fraction_static": 2}), "base", Path("log"))
+    named = {"arguments": {"served_model_name": "mine"}}
+    with pytest.raises(InputError, match="served_model_name cannot be set: every load renames the model"):
+        Answers(EngineRecipe(kind="sglang", options=named), "base", Path("log"))

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from assay.core.errors import GenerationError, StartError
+from assay.core.errors import GenerationError, InputError, StartError
 from assay.engines.catalog import engine_config
 from assay.engines.embedded.finding import find_model
 from assay.engines.model_files import weight_version
@@ -40,6 +40,8 @@ class Answers:
         """The version that the server surely has."""
         # What is wrong with the options is said before anything is run.
         engine_config(recipe.kind, {"model": base, **recipe.options})
+        if "served_model_name" in recipe.options.get("arguments", {}):
+            raise InputError("engine.options.arguments.served_model_name cannot be set: every load renames the model")
 
     def begin(self) -> None:
         """Start the server, if there is to be one; it is waited for where it is needed."""
