@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks.shipped_judge import sets
+from benchmarks.shipped_judge.card import tables, write
 from benchmarks.shipped_judge.figures import Answered, Rates, either, summary
 from benchmarks.shipped_judge.leaks import leaked, trained_prompts
 from benchmarks.shipped_judge.pairs import rates
@@ -39,6 +40,30 @@ def test_groups_of_a_set() -> None:
 
 def test_a_rule_first_and_the_judge_for_the_rest() -> None:
     assert either([1, 0, None, 0], [0, 1, 1, None]) == [1, 1, 1, None]
+
+
+def test_the_figures_of_a_card_are_those_of_the_result_files(tmp_path: Path) -> None:
+    """Of 2 right answers 1 is seen, of 2 wrong ones both: 75 %. The later file has the set again, all right."""
+    half = summary([one(1, 1, "a"), one(1, 0, "b"), one(0, 0, "a"), one(0, 0, "b")])
+    sure = summary([one(1, 1), one(0, 0)])
+    pair = {"greedy": {"n": 4, "accuracy": 0.75, "ties": 0.25, "no_verdict": 0.0}}
+    found = {"held, written": half, "held: exact match": sure, "pairs": pair}
+    verifier, kind, *_, weakest, pointwise = tables(found)
+    assert verifier["rows"][0] == ["held", "this judge", 4, 75.0, "30.1 to 95.4", 50.0, 100.0, 0]
+    assert verifier["rows"][1][:4] == ["held", "exact match", 2, 100.0]
+    assert [row[:4] for row in kind["rows"]] == [["held", "a", 2, 100.0], ["held", "b", 2, 50.0]]
+    assert weakest["rows"] == [["+ f", 2, 50.0], ["- f", 2, 100.0]]
+    assert pointwise["rows"] == [["greedy", 4, 75.0, 25.0, 0.0]]
+    files = [tmp_path / "1.json", tmp_path / "2.json"]
+    for file, results in zip(files, (found, {"held, written": sure}), strict=True):
+        file.write_text(json.dumps({"results": results}))
+    base = {"model": "m", "source": "s", "state_sha256": "ab" * 32}
+    card = {"name": "x", "summary": "s", "license": "l", "base": base, "judges": {"verifier": {"target": "forms"}}}
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    write(tmp_path, files)
+    written = json.loads((tmp_path / "card.json").read_text())
+    assert written["figures"][0]["rows"][0][3] == 100.0
+    assert written["name"] == "x"
 
 
 def test_pairs_a_tie_is_wrong() -> None:

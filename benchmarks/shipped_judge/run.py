@@ -149,6 +149,10 @@ def main() -> None:
             rules(options)
         case "fast":
             fast(options)
+        case "card":
+            from .card import write
+
+            write(options.folder, options.files)
         case _:
             from .engine import engine
 
@@ -185,6 +189,9 @@ def _parser() -> argparse.ArgumentParser:
     rule.add_argument("--hedges", type=int, default=1000)
     rule.add_argument("--out", type=Path, default=None)
     verbs.add_parser("table").add_argument("files", nargs="+", type=Path)
+    card = verbs.add_parser("card")
+    card.add_argument("folder", type=Path, help="of the adapter, with its card.json")
+    card.add_argument("files", nargs="+", type=Path, help="engine.json, as engine wrote it; a later one wins")
     return parser
 
 

@@ -34,7 +34,7 @@ CARD_OF_IT = {
     "summary": "Made here.",
     "license": "Apache-2.0",
     "base": {"model": "m", "source": "s", "state_sha256": "0" * 64},
-    "judges": {"verifier": {"target": "line", "max_new_tokens": 96, "temperature": 0.0}},
+    "judges": {"verifier": {"target": "forms", "max_new_tokens": 96, "temperature": 0.0}},
 }
 
 

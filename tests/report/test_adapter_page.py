@@ -19,7 +19,7 @@ CARD = AdapterCard.model_validate(
         "summary": "A judge.",
         "license": "Apache-2.0",
         "base": {"model": "m", "source": "package 1.0, m.gguf", "state_sha256": "ab" * 32},
-        "judges": {"verifier": {"target": "line", "temperature": 0.0}},
+        "judges": {"verifier": {"target": "forms", "temperature": 0.0}},
         "data": [{"name": "generated", "rows": 1200000, "note": "seed 1"}],
         "training": {"steps": 1400, "lr": 0.001, "peak": None},
         "figures": [
@@ -43,7 +43,7 @@ def test_every_field_of_the_card_is_on_the_page() -> None:
             f"| Base weights | package 1.0, m.gguf; SHA-256 of the tensors `{'ab' * 32}` |",
             "| Adapter | digest `0123456789ab` |",
             "| License | Apache-2.0 |",
-            "| Judge `verifier` | writes the compared forms as a closed thought, then the label; at most 160 tokens, "
+            "| Judge `verifier` | writes the normal forms of all answers as a closed thought, then the label or the scores; at most 200 tokens, "
             "temperature 0 |",
             "",
             "### Trained on",

@@ -27,7 +27,7 @@ CARD_OF_IT = {
     "summary": "Made here.",
     "license": "Apache-2.0",
     "base": {"model": "m", "source": "s", "state_sha256": "0" * 64},
-    "judges": {"verifier": {"target": "line", "max_new_tokens": 96, "temperature": 0.0}},
+    "judges": {"verifier": {"target": "forms", "max_new_tokens": 96, "temperature": 0.0}},
 }
 TWO = {
     "small": {"model_path": "smollm2-135m-instruct", "num_gpus": 0},
@@ -78,7 +78,7 @@ def test_judges_of_an_adapted_instance_are_sampled_as_its_card_says() -> None:
 def test_choices_are_refused_where_a_line_comes_first() -> None:
     options = {"verifier": {"choices": True}}
     config = ServeConfig(genrm=GenRMConfig(genrm_instances=TWO), judge_options=options)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="writes a line before it"):
+    with pytest.raises(InputError, match="writes normal forms before it"):
         assemble(config, {key: Puppet() for key in TWO})
 
 

@@ -61,7 +61,7 @@ def _lines(card: AdapterCard, digest: str) -> Iterator[str]:
 
 _TARGETS = {
     "verdict": "the label alone",
-    "line": "the compared forms as a closed thought, then the label",
+    "forms": "the normal forms of all answers as a closed thought, then the label or the scores",
     "critique": "principles, critique and scores",
     "scores": "the scores alone",
 }

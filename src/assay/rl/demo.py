@@ -67,12 +67,13 @@ class DemoTraining(Config):
 
 
 def judged_by(judge: DemoJudge, *, choices: bool = False, **said: Any) -> DemoTraining:
-    """The settings for a judge. A model takes as long for one judgment as the rule for hundreds, so with the verifier
-    there are fewer answers and fewer steps, and the held-out questions are answered only before and after.
+    """The settings for a judge. A model takes as long for one judgment as the rule for hundreds, and equal answers to
+    equal gold are one judgment: with the verifier the policy is warmed up longer, so that it errs in fewer ways, gives
+    fewer answers, and is asked the held-out questions only before and after.
     """
     if judge == "math":
         return DemoTraining(**said)
-    fewer: dict[str, Any] = {"steps": 45, "samples": 8, "evaluations": 1}
+    fewer: dict[str, Any] = {"warm_steps": 800, "prompts": 6, "evaluations": 1}
     return DemoTraining(judge=judge, choices=choices, **fewer | said)
 
 

@@ -25,7 +25,7 @@ from assay.judges import build_judge
 
 from .adapters import save_adapter, save_card
 
-ONLY_VERIFIER = {"judges": {"verifier": {"target": "line", "max_new_tokens": 96, "temperature": 0.0}}}
+ONLY_VERIFIER = {"judges": {"verifier": {"target": "forms", "max_new_tokens": 96, "temperature": 0.0}}}
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_label_after_a_line_cannot_be_read_first() -> None:
     card = card_of(DEFAULT_ADAPTER)
     check_form(card, build_judge("verifier"))
     check_form(card, build_judge("tokenprob"))
-    with pytest.raises(InputError, match="writes a line before it: leave choices out"):
+    with pytest.raises(InputError, match="writes normal forms before it: leave choices out"):
         check_form(card, build_judge("verifier", choices=True))
 
 

@@ -17,16 +17,16 @@ from assay.core.types import SamplingParams
 
 CARD = "card.json"
 
-Target = Literal["verdict", "line", "critique", "scores"]
-"""What the adapter was trained to write: the label alone; the compared forms as a closed thought and then the label;
-principles, critique and scores; the scores alone."""
+Target = Literal["verdict", "forms", "critique", "scores"]
+"""What the adapter was trained to write: the label alone; normal forms of all answers as a closed thought and then the
+label or the scores; principles, critique and scores; the scores alone."""
 
-_ROOM: dict[Target, int] = {"verdict": 8, "line": 160, "critique": 1024, "scores": 64}
+_ROOM: dict[Target, int] = {"verdict": 8, "forms": 200, "critique": 1024, "scores": 64}
 """Tokens that a reply of each kind may take, where the card does not say."""
 
 _KINDS: dict[str, frozenset[Target]] = {
-    "verifier": frozenset({"verdict", "line"}),
-    "pointwise": frozenset({"critique", "scores"}),
+    "verifier": frozenset({"verdict", "forms"}),
+    "pointwise": frozenset({"critique", "scores", "forms"}),
 }
 
 Cell = str | int | float | None

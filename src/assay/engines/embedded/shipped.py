@@ -103,8 +103,8 @@ def check_form(card: AdapterCard | None, judge: Judge) -> None:
     if card is None:
         return
     form = card.judges.get(judge.name)
-    if form is not None and form.target == "line" and isinstance(judge, VerifierJudge) and judge.choices:
+    if form is not None and form.target == "forms" and isinstance(judge, VerifierJudge) and judge.choices:
         raise InputError(
             f"judge {judge.name!r} with choices reads the label as the first token, and its adapter {card.name!r} "
-            "writes a line before it: leave choices out, or take --adapter none"
+            "writes normal forms before it: leave choices out, or take --adapter none"
         )
