@@ -81,7 +81,12 @@ def _opening(prompts: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
 
 
 def _batch(
-    lm: Any, prompts: dict[int, tuple[int, ...]], shared: int, ends: tuple[int, ...], drawn: Drawn, generator: torch.Generator
+    lm: Any,
+    prompts: dict[int, tuple[int, ...]],
+    shared: int,
+    ends: tuple[int, ...],
+    drawn: Drawn,
+    generator: torch.Generator,
 ) -> dict[int, tuple[tuple[int, ...], bool]]:
     logits, cache, rows = _begin(lm, prompts, shared)
     found: dict[int, tuple[tuple[int, ...], bool]] = {}

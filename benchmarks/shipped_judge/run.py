@@ -176,7 +176,9 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("--solutions", type=int, default=None, help="only the first so many of GSM8K's")
         verb.add_argument("--pairs", type=int, default=1000)
         verb.add_argument("--sets", type=_listed, default=(), help="only these: iid, held, attacks, gsm8k whole, ...")
-        verb.add_argument("--modes", type=_listed, default=("written", "pointwise"), help="verdict, written, forms, pointwise")
+        verb.add_argument(
+            "--modes", type=_listed, default=("written", "pointwise"), help="verdict, written, forms, pointwise"
+        )
         verb.add_argument("--train", type=Path, default=None, help="rows trained on; count the prompts among them")
         if name == "fast":
             verb.add_argument("--batch", type=int, default=2048, help="texts at a time")

@@ -43,7 +43,8 @@ def test_every_field_of_the_card_is_on_the_page() -> None:
             f"| Base weights | package 1.0, m.gguf; SHA-256 of the tensors `{'ab' * 32}` |",
             "| Adapter | digest `0123456789ab` |",
             "| License | Apache-2.0 |",
-            "| Judge `verifier` | writes the normal forms of all answers as a closed thought, then the label or the scores; at most 200 tokens, "
+            "| Judge `verifier` | writes the normal forms of all answers as a closed thought, then the label or "
+            "the scores; at most 200 tokens, "
             "temperature 0 |",
             "",
             "### Trained on",
