@@ -73,7 +73,7 @@ def judged_by(judge: DemoJudge, *, choices: bool = False, **said: Any) -> DemoTr
     """
     if judge == "math":
         return DemoTraining(**said)
-    fewer: dict[str, Any] = {"warm_steps": 800, "prompts": 6, "evaluations": 1}
+    fewer: dict[str, Any] = {"warm_steps": 800, "steps": 50, "prompts": 6, "evaluations": 1}
     return DemoTraining(judge=judge, choices=choices, **fewer | said)
 
 
