@@ -94,12 +94,14 @@ HEDGES: Mapping[Language, Texts] = {
             "{x}; {y}",
             "{x} / {y}",
             "{x} (or {y}, depending on how it is read)",
+            "\\boxed{{x}} or \\boxed{{y}}",
+            "There are two ways to read it. The first gives {x}, the second {y}, and both are fine.",
         ),
-        held=("one of {x} and {y}", "{x}, alternatively {y}", "Possibly {x}, possibly {y}"),
+        held=("one of {x} and {y}", "{x}, alternatively {y}", "Possibly {x}, possibly {y}", "**{x}** as well as **{y}** will do"),
     ),
     "zh": Texts(
-        train=("{x}或{y}", "可能是{x}，也可能是{y}", "{x}；{y}", "{x}或者{y}"),
-        held=("{x}与{y}之一", "是{x}，要不然是{y}"),
+        train=("{x}或{y}", "可能是{x}，也可能是{y}", "{x}；{y}", "{x}或者{y}", "\\boxed{{x}} 或 \\boxed{{y}}", "两种理解都行，分别是{x}和{y}。"),
+        held=("{x}与{y}之一", "是{x}，要不然是{y}", "答{x}可以，答{y}也可以"),
     ),
 }
 """Two answers at once, which is none."""

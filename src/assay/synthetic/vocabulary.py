@@ -6,7 +6,7 @@ A closed list of names is learned by heart by a small judge, which then writes i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from assay.judges.shield import Language
 
@@ -14,6 +14,9 @@ from .tables import split_words
 
 if TYPE_CHECKING:
     from .draws import Draws
+
+Compose: TypeAlias = "Callable[[Draws], str]"
+"""Draws one word."""
 
 _GIVEN = split_words(
     "Al Am Ar Be Bri Ca Cor Da Del El Em Fa Fe Ga Gre Ha He Ila In Ja Jo Ka Ki La Le Lo Ma Mi Na Ni O Pa Pe "

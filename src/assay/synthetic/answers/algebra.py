@@ -3,6 +3,7 @@ r"""Polynomials: terms in another order, expanded, factored, LaTeX; misses by a 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import gcd
 
 from ..draws import Draws, Texts
 from .case import Case, Written, forms
@@ -77,7 +78,8 @@ def case(draws: Draws) -> Case:
     question, template = draws.ask(ASKS, task=task, v=v)
     normal = show(value, v)
     same = forms(normal, *_forms(draws, value, v, root))
-    return Case(question=question, template=template, same=same, other=tuple(_misses(draws, value, v)), references=2)
+    other = _misses(draws, value, v) + _factored_misses(draws, v, root) + _bracket_misses(draws, value, v)
+    return Case(question=question, template=template, same=same, other=tuple(other), references=3 if root else 2)
 
 
 def _ours(value: Coefficients, draws: Draws) -> bool:
@@ -118,17 +120,13 @@ def _forms(
     same: list[tuple[str, str] | tuple[str, str, str]] = [
         ("plain", normal),
         ("latex", f"${show(value, v, latex=True)}$"),
+        *(_factored(root, v) if root else ()),
+        *_bracketed(value, v),
         ("other order", show(value, v, powers=mixed), f"{show(value, v, powers=mixed)} = {normal}"),
         ("rising powers", show(value, v, powers=tuple(sorted(value)))),
         ("close", normal.replace(" ", "")),
         ("stars", show(value, v, stars=True)),
     ]
-    if root is not None:
-        a, b, c, d = root
-        one, two = show({1: a, 0: b}, v), show({1: c, 0: d}, v)
-        terms = f"{a * c}{v}^2 + ({a * d} + {b * c}){v} + ({b * d})"
-        same.append(("factored", f"({one})({two})", f"({one})({two}) = {terms} = {normal}"))
-        same.append(("factored, other order", f"({two})({one})", f"({two})({one}) = {terms} = {normal}"))
     power = max(value)
     half = draws.between(1, 9)
     split = {**value, power: value[power] - half}
@@ -136,6 +134,51 @@ def _forms(
     if not like.split("+ ")[1].startswith("-"):
         same.append(("term split", like, f"{like} = {normal}"))
     return same
+
+
+def _factored(root: tuple[int, int, int, int], v: str) -> list[tuple[str, str, str]]:
+    """``(x - 2)(x - 3)`` in both orders, and how it is expanded."""
+    a, b, c, d = root
+    one, two = show({1: a, 0: b}, v), show({1: c, 0: d}, v)
+    terms = f"{a * c}{v}^2 + ({a * d} + {b * c}){v} + ({b * d})"
+    normal = show({2: a * c, 1: a * d + b * c, 0: b * d}, v)
+    return [
+        ("factored", f"({one})({two})", f"({one})({two}) = {terms} = {normal}"),
+        ("factored, other order", f"({two})({one})", f"({two})({one}) = {terms} = {normal}"),
+    ]
+
+
+def _bracketed(value: Coefficients, v: str) -> list[tuple[str, str, str]]:
+    """``3(x + 2)``, where the coefficients share a factor."""
+    many = gcd(*value.values())
+    if many < 2 or len(value) < 2:
+        return []
+    text = f"{many}({show({power: one // many for power, one in value.items()}, v)})"
+    return [("common factor", text, f"{text} = {show(value, v)}")]
+
+
+def _factored_misses(draws: Draws, v: str, root: tuple[int, int, int, int] | None) -> list[Written]:
+    if root is None:
+        return []
+    a, b, c, d = root
+    wrong = (
+        ("sign of a factor", (a, -b, c, d)),
+        ("sign of both factors", (a, -b, c, -d)),
+        ("factor", (a, b + (1 if b > 0 else -1), c, d)),
+    )
+    out: list[Written] = []
+    for form, other in wrong:
+        _, text, work = draws.pick(_factored(other, v))
+        out.append(Written(form, text, work.rpartition(" = ")[2], work))
+    return out
+
+
+def _bracket_misses(draws: Draws, value: Coefficients, v: str) -> list[Written]:
+    power = draws.pick(tuple(value))
+    many = gcd(*value.values())
+    near = {**value, power: value[power] + draws.pick((-many, many))}
+    kept = {one: number for one, number in near.items() if number}
+    return [Written("bracket", text, show(kept, v), work) for _, text, work in _bracketed(kept, v)]
 
 
 def _misses(draws: Draws, value: Coefficients, v: str) -> list[Written]:

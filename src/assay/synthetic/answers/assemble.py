@@ -12,10 +12,13 @@ from ..assembly import build, size_of
 from ..draws import Draws
 from ..frames import ATTACKS, EMPTY, FRAMES, HEDGES
 from ..record import Candidate, Criterion, Finding, Generated, Shape
+from ..solutions import solution
 from .case import Case, MakeCase, Written
 
 _SAME_TEXT = 0.12
 """Share of right answers of the training side that repeat the reference; on the held-out side none does."""
+_SOLUTION = 0.35
+"""Share of answers that end a short solution with values on the way."""
 _NO_ANSWER = 0.16
 """Share of wrong candidates that hedge, say nothing, or speak to the judge."""
 
@@ -74,7 +77,7 @@ def maker(name: str, make_case: MakeCase) -> Callable[[Draws, Shape], Generated]
     def make(draws: Draws, shape: Shape) -> Generated:
         case = make_case(draws)
         reference = draws.pick(case.same[: case.references])
-        wrong = [one for one in case.other if one.normal != reference.normal]
+        wrong = _wrong_of(case, reference)
         size = size_of(draws, shape)
         right = size > 1 or draws.chance(0.5)
         answers = [_right(draws, case, reference)] if right else []
@@ -98,7 +101,13 @@ def maker(name: str, make_case: MakeCase) -> Callable[[Draws, Shape], Generated]
 def _right(draws: Draws, case: Case, reference: Written) -> _Answer:
     others = [one for one in case.same if one.text != reference.text]
     same = draws.side == "train" and draws.chance(_SAME_TEXT)
-    return _answer(draws, reference if same or not others else draws.pick(others), reference, gold=1.0, same=same)
+    one = reference if same or not others else draws.pick(others)
+    lure = draws.pick(wrong) if (wrong := _wrong_of(case, reference)) else reference
+    return _answer(draws, one, reference, lure, gold=1.0, same=same)
+
+
+def _wrong_of(case: Case, reference: Written) -> list[Written]:
+    return [one for one in case.other if one.normal != reference.normal]
 
 
 def _wrong(draws: Draws, reference: Written, wrong: list[Written], count: int, taken: set[str]) -> list[_Answer]:
@@ -107,7 +116,8 @@ def _wrong(draws: Draws, reference: Written, wrong: list[Written], count: int, t
     misses = draws.shuffled(wrong)
     while len(answers) < count:
         if misses and not draws.chance(_NO_ANSWER):
-            answer = _answer(draws, misses.pop(), reference, gold=0.0)
+            lure = reference if draws.chance(0.6) else draws.pick(wrong)
+            answer = _answer(draws, misses.pop(), reference, lure, gold=0.0)
         else:
             answer = _none(draws, reference, wrong)
         if answer.candidate.text not in taken:
@@ -121,14 +131,23 @@ def _frame(draws: Draws, text: str) -> str:
     return frame.replace("{x}", text)
 
 
-def _answer(draws: Draws, one: Written, reference: Written, *, gold: float, same: bool = False) -> _Answer:
+def _presented(draws: Draws, one: Written, lure: Written) -> str:
+    """The answer in a frame, or at the end of a solution that meets the lure on its way."""
+    if "\n" in one.text or not draws.chance(_SOLUTION):
+        return _frame(draws, one.text)
+    return solution(draws, one.text, one.normal, (lure.text, lure.normal))
+
+
+def _answer(
+    draws: Draws, one: Written, reference: Written, lure: Written, *, gold: float, same: bool = False
+) -> _Answer:
     words = SAID[draws.language]
     end = words["equal" if gold else "other"]
     way = "worked" if one.work else "plain" if one.text == one.normal else "direct"
     compared = words[way].format(text=one.text, normal=one.normal, work=one.work, reference=reference.line, end=end)
     findings = (Finding(bool(gold), compared), Finding(True, words["one"]))
     form = "same text" if same else one.form
-    return _Answer(Candidate(_frame(draws, one.text), gold, form, findings), one.line)
+    return _Answer(Candidate(_presented(draws, one, lure), gold, form, findings), one.line)
 
 
 def _none(draws: Draws, reference: Written, wrong: list[Written]) -> _Answer:
@@ -139,7 +158,8 @@ def _none(draws: Draws, reference: Written, wrong: list[Written]) -> _Answer:
     if sort == 0 and wrong:
         pair = draws.shuffled((reference, draws.pick(wrong)))
         _, hedge = draws.text(HEDGES[draws.language])
-        text = hedge.replace("{x}", pair[0].text).replace("{y}", pair[1].text)
+        first, second = (one.text.removesuffix("。").removesuffix(".") for one in pair)
+        text = hedge.replace("{x}", first).replace("{y}", second)
         said = Finding(False, words["hedge"].format(x=pair[0].text, y=pair[1].text))
         return _Answer(Candidate(_frame(draws, text), 0.0, "hedge", (nothing, said)), "several")
     if sort == 1:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from ..draws import Draws, Texts
 from ..numerals import decimal, plain
+from ..solutions import short_fraction
 from .case import Case, Written, forms
 
 KIND = "decimal"
@@ -62,7 +63,8 @@ def case(draws: Draws) -> Case:
         ("digits", normal),
         ("trailing zero", padded(value, draws.between(1, 2))),
         ("latex", f"${normal}$"),
-        ("fraction", f"{value.numerator}/{value.denominator}", f"{value.numerator}/{value.denominator} = {normal}"),
+        ("fraction", f"{value.numerator}/{value.denominator}", tenths(value)),
+        ("fraction, latex", _frac(draws, value), tenths(value)),
         ("power of ten", f"{whole} × 10^-{places}", f"{whole} x 10^-{places} = {normal}"),
         ("exponent", f"{whole}e-{places}", f"{whole} x 10^-{places} = {normal}"),
         ("named", f"{draws.pick('xyt')} = {normal}"),
@@ -97,7 +99,30 @@ def misses(draws: Draws, value: Fraction) -> tuple[Written, ...]:
         ("rounded", Fraction(round(value))),
         ("inverse", 1 / value),
     ]
-    return tuple(Written(form, written(draws, number), plain(number)) for form, number in wrong)
+    return tuple(_miss(draws, form, number) for form, number in wrong)
+
+
+def _miss(draws: Draws, form: str, number: Fraction) -> Written:
+    normal = plain(number)
+    if "/" not in normal and number.denominator > 1 and draws.chance(0.25):
+        slash = f"{number.numerator}/{number.denominator}"
+        return Written(form, slash if draws.chance(0.4) else _frac(draws, number), normal, tenths(number))
+    return Written(form, written(draws, number), normal)
+
+
+def _frac(draws: Draws, value: Fraction) -> str:
+    sign = "-" if value < 0 else ""
+    return sign + short_fraction(draws, str(abs(value.numerator)), str(value.denominator))
+
+
+def tenths(value: Fraction) -> str:
+    """How a fraction becomes its decimal: ``1/20 = 5/100 = 0.05``."""
+    normal = plain(value)
+    scale = 10 ** len(normal.partition(".")[2])
+    slash = f"{value.numerator}/{value.denominator}"
+    if scale == value.denominator or value.denominator == 1:
+        return f"{slash} = {normal}"
+    return f"{slash} = {int(value * scale)}/{scale} = {normal}"
 
 
 def written(draws: Draws, number: Fraction) -> str:

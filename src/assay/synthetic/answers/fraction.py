@@ -7,6 +7,7 @@ from math import gcd
 
 from ..draws import Draws, Texts
 from ..numerals import decimal, in_words, ordinal_words, zh_words
+from ..solutions import short_fraction
 from .case import Case, Written, forms
 
 KIND = "fraction"
@@ -51,20 +52,34 @@ ASKS = {
 }
 
 
+ASKS_BELOW_ZERO = {
+    "en": Texts(
+        train=("What is {b} - {d}?", "Compute {b} minus {d}.", "Find u with u + {d} = {b}.", "Take {d} away from {b}."),
+        held=("From {b} subtract {d}; what results?", "State v if v = {b} - {d}."),
+    ),
+    "zh": Texts(train=("计算 {b} - {d}。", "{b} 减去 {d} 是多少？"), held=("从 {b} 中减 {d}，得多少？",)),
+}
+"""What is asked where the value is below zero."""
+
+
 def case(draws: Draws) -> Case:
     """Draw a question, forms of its answer, and near misses."""
+    sign = -1 if draws.chance(0.12) else 1
     while True:
-        value = Fraction(draws.between(1, 60), draws.pick((2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 20, 25, 40)))
+        value = Fraction(draws.between(1, 60) * sign, draws.pick((2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 20, 25, 40)))
         if value.denominator > 1 and held_fraction(value) == (draws.side == "held"):
             break
-    part = Fraction(draws.between(1, 5), draws.pick((2, 3, 4, 5, 6, 8))) * min(1, value) / 3
-    question, template = draws.ask(ASKS, a=_slash(value - part), b=_slash(part), c=_slash(value + part))
+    part = Fraction(draws.between(1, 5), draws.pick((2, 3, 4, 5, 6, 8))) * min(1, abs(value)) / 3
+    terms = {"a": _slash(value - part), "b": _slash(part), "c": _slash(value + part), "d": _slash(part - value)}
+    question, template = draws.ask(ASKS, **terms) if sign > 0 else draws.ask(ASKS_BELOW_ZERO, **terms)
+    if sign < 0:
+        template += ".below"
     return Case(
         question=question,
         template=template,
         same=forms(_slash(value), *_forms(draws, value)),
         other=misses(draws, value),
-        references=3,
+        references=5 if abs(value) > 1 else 3,
     )
 
 
@@ -80,31 +95,53 @@ def _slash(value: Fraction) -> str:
 def _forms(draws: Draws, value: Fraction) -> list[tuple[str, str] | tuple[str, str, str]]:
     above, below = value.numerator, value.denominator
     many = draws.between(2, 9)
-    whole, rest = divmod(above, below)
+    whole = abs(above) // below
+    sign, size = ("-", -above) if above < 0 else ("", above)
     same: list[tuple[str, str] | tuple[str, str, str]] = [
         ("slash", f"{above}/{below}"),
-        ("latex", f"\\frac{{{above}}}{{{below}}}"),
-        ("latex in dollars", f"$\\dfrac{{{above}}}{{{below}}}$"),
+        ("latex", sign + short_fraction(draws, str(size), str(below))),
+        ("latex in dollars", f"${sign}\\dfrac{{{size}}}{{{below}}}$"),
+        *mixed(draws, value),
         ("unreduced", f"{above * many}/{below * many}", _reduced(above * many, below * many, many)),
         ("spaced", f"{above} / {below}"),
     ]
-    if whole:
-        work = f"{whole} + {rest}/{below} = ({whole} x {below} + {rest})/{below} = {above}/{below}"
-        same.append(("mixed", f"{whole} {rest}/{below}", work))
-        same.append(("mixed latex", f"{whole}\\frac{{{rest}}}{{{below}}}", work))
     exact = decimal(value)
     if exact is not None and len(exact) < 8:
-        scale = 10 ** len(exact.partition(".")[2])
-        above_scaled = int(value * scale)
-        work = f"{exact} = {_reduced(above_scaled, scale, gcd(above_scaled, scale))}"
+        work = _from_decimal(exact)
         same.append(("decimal", exact, work))
         percent = decimal(value * 100)
         same.append(("percent", f"{percent}%", f"{percent}% = {work}"))
+    if sign:
+        return same
     if draws.language == "zh" and not whole:
         same.append(("words", f"{zh_words(below)}分之{zh_words(above)}"))
     elif draws.language == "en" and not whole:
         same.append(("words", _in_words(above, below)))
     return same
+
+
+def mixed(draws: Draws, value: Fraction) -> list[tuple[str, str, str]]:
+    """Mixed numbers, with the one fraction that each is: ``1 3/4 = (1 x 4 + 3)/4 = 7/4``; none below 1."""
+    below = value.denominator
+    whole, rest = divmod(abs(value.numerator), below)
+    if not whole or not rest:
+        return []
+    sign = "-" if value < 0 else ""
+    work = f"{sign}{whole} {rest}/{below} = {sign}({whole} x {below} + {rest})/{below} = {value.numerator}/{below}"
+    latex = f"{sign}{whole}{short_fraction(draws, str(rest), str(below))}"
+    said = [
+        ("mixed", f"{sign}{whole} {rest}/{below}", work),
+        ("mixed latex", draws.pick((latex, f"${latex}$")), work),
+    ]
+    if draws.language == "zh" and not sign:
+        said.append(("mixed in characters", draws.pick((f"{whole}又{rest}/{below}", _zh_mixed(whole, rest, below))), work))
+    elif not sign and below > 4:
+        said.append(("mixed, and between", f"{whole} and {rest}/{below}", work))
+    return said
+
+
+def _zh_mixed(whole: int, rest: int, below: int) -> str:
+    return f"{zh_words(whole)}又{zh_words(below)}分之{zh_words(rest)}"
 
 
 def _in_words(above: int, below: int) -> str:
@@ -119,6 +156,16 @@ def _reduced(above: int, below: int, by: int) -> str:
     return f"{above}/{below} = ({above}:{by})/({below}:{by}) = {above // by}/{below // by}"
 
 
+def _from_decimal(text: str) -> str:
+    """``0.25 = 25/100 = (25:25)/(100:25) = 1/4``."""
+    scale = 10 ** len(text.partition(".")[2])
+    above = int(Fraction(text) * scale)
+    # A whole number has no fraction to show.
+    if above % scale == 0:
+        return f"{text} = {above // scale}"
+    return f"{text} = {_reduced(above, scale, gcd(above, scale))}"
+
+
 def misses(draws: Draws, value: Fraction) -> tuple[Written, ...]:
     """Fractions near ``value``: one term off by one, inverted, the sign, a rounded decimal."""
     above, below = value.numerator, value.denominator
@@ -131,15 +178,27 @@ def misses(draws: Draws, value: Fraction) -> tuple[Written, ...]:
         ("whole part", value + draws.pick((-1, 1))),
         ("doubled", value * 2),
     ]
+    whole, rest = divmod(abs(above), below)
+    if whole:
+        sign = 1 if above > 0 else -1
+        wrong += [
+            ("whole part", value + draws.pick((-1, 1))),
+            ("whole part", sign * Fraction(rest, below)),
+            ("parts swapped", sign * (rest + Fraction(whole, below))),
+            ("fraction of a mixed number", sign * (whole + Fraction(rest + draws.pick((-1, 1)), below))),
+        ]
     out = [_written(draws, form, number) for form, number in wrong if number]
     rounded = f"{float(value):.2f}"
-    out.append(Written("rounded", rounded, str(Fraction(rounded)), f"{rounded} = {Fraction(rounded)}"))
+    out.append(Written("rounded", rounded, str(Fraction(rounded)), _from_decimal(rounded)))
     return tuple(out)
 
 
 def _written(draws: Draws, form: str, number: Fraction) -> Written:
     """A wrong fraction in one of the ways of a right one: also unreduced, so that two large terms prove nothing."""
     above, below = number.numerator, number.denominator
+    if draws.chance(0.5) and (ways := mixed(draws, number)):
+        _, text, work = draws.pick(ways)
+        return Written(form, text, str(number), work)
     kind = draws.between(0, 3)
     if kind == 1:
         many = draws.between(2, 9)
@@ -147,8 +206,8 @@ def _written(draws: Draws, form: str, number: Fraction) -> Written:
         return Written(form, f"{above * many}/{below * many}", str(number), work)
     if kind == 2:
         sign = "-" if above < 0 else ""
-        return Written(form, f"{sign}\\frac{{{abs(above)}}}{{{below}}}", str(number))
+        return Written(form, sign + short_fraction(draws, str(abs(above)), str(below)), str(number))
     exact = decimal(number)
     if kind == 3 and exact is not None and len(exact) < 8:
-        return Written(form, exact, str(number), f"{exact} = {number}")
+        return Written(form, exact, str(number), _from_decimal(exact))
     return Written(form, f"{above}/{below}", str(number))

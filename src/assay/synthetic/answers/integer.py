@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..draws import Draws, Texts
-from ..numerals import FULL_WIDTH, grouped, in_words, zh_words
+from ..draws import Draws, Texts, held_number
+from ..numerals import FULL_WIDTH, SUPERSCRIPT, grouped, in_words, zh_words
 from .case import Case, Written, forms
 
 KIND = "integer"
@@ -58,11 +58,11 @@ ASKS = {
 
 def case(draws: Draws) -> Case:
     """Draw a question, forms of its answer, and near misses."""
-    value = draws.magnitude(20, 999_999)
+    value, product = _value(draws)
     part = draws.between(1, value - 1)
     noun = ("items", "pieces", "in total", "units")[draws.between(0, 3)]
     question, template = draws.ask(ASKS, a=value - part, b=part, c=value + part)
-    same = [
+    same: list[tuple[str, str] | tuple[str, str, str]] = [
         ("digits", str(value)),
         ("grouped", grouped(value)) if value > 999 else ("digits with full stop", f"{value}."),
         ("latex", f"${value}$"),
@@ -71,6 +71,9 @@ def case(draws: Draws) -> Case:
         ("bold", f"**{value}**"),
         ("boxed", f"\\boxed{{{value}}}"),
     ]
+    if value > 999:
+        same.append(("grouped, latex", grouped(value).replace(",", "{,}")))
+    same += product or _products(value)
     if draws.language == "en":
         same += [("noun", f"{value} {noun}"), ("words", in_words(value)), ("sentence", f"There are {grouped(value)}.")]
     else:
@@ -78,6 +81,38 @@ def case(draws: Draws) -> Case:
     return Case(
         question=question, template=template, same=forms(str(value), *same), other=misses(draws, value), references=3
     )
+
+
+def _value(draws: Draws) -> tuple[int, list[tuple[str, str, str]]]:
+    """The value, and where it was drawn as a multiple of a power, that product."""
+    if not draws.chance(0.12):
+        return draws.magnitude(20, 999_999), []
+    while True:
+        many, base, exponent = draws.pick((1, 1, *range(2, 13))), draws.between(2, 10), draws.between(2, 6)
+        value = many * base**exponent
+        if 20 <= value < 100_000 and held_number(value) == (draws.side == "held"):
+            break
+    return value, [("power", *power(draws, many, base, exponent))]
+
+
+def power(draws: Draws, many: int, base: int, exponent: int) -> tuple[str, str]:
+    """``3 · 2^4``, and how it becomes a number: ``3 x 2^4 = 3 x 16 = 48``."""
+    raised = draws.pick(
+        (f"{base}^{exponent}", f"{base}^{{{exponent}}}", f"{base}{str(exponent).translate(SUPERSCRIPT)}")
+    )
+    said = f"{base}^{exponent}"
+    if many == 1:
+        steps = " x ".join([str(base)] * exponent)
+        return raised, f"{said} = {steps} = {base**exponent}"
+    times = draws.pick(("·", "×", "\\cdot"))
+    return f"{many} {times} {raised}", f"{many} x {said} = {many} x {base**exponent} = {many * base**exponent}"
+
+
+def _products(value: int) -> list[tuple[str, str, str]]:
+    factor = next((one for one in (12, 11, 9, 8, 7, 6, 5, 4, 3, 2) if value % one == 0), None)
+    if factor is None:
+        return []
+    return [("product", f"{factor} × {value // factor}", f"{factor} x {value // factor} = {value}")]
 
 
 def misses(draws: Draws, value: int) -> tuple[Written, ...]:
@@ -98,4 +133,14 @@ def misses(draws: Draws, value: int) -> tuple[Written, ...]:
         ("digit dropped", int(digits[:place] + digits[place + 1 :] or "0")),
     ]
     write = draws.pick((str, str, grouped, in_words if draws.language == "en" else zh_words))
-    return tuple(Written(form, write(number), str(number)) for form, number in wrong)
+    out = [Written(form, write(number), str(number)) for form, number in wrong]
+    many, base, exponent = draws.between(1, 9), draws.between(2, 9), draws.between(2, 5)
+    out.append(_other_power(draws, many, base, exponent))
+    for form, number in wrong[:2]:
+        out += [Written(form, text, str(number), work) for _, text, work in _products(number)]
+    return tuple(out)
+
+
+def _other_power(draws: Draws, many: int, base: int, exponent: int) -> Written:
+    text, work = power(draws, many, base, exponent)
+    return Written("other power", text, str(many * base**exponent), work)

@@ -62,7 +62,7 @@ def case(draws: Draws) -> Case:
         ways = _forms(v, *bounds)
         other.append(Written(form, ways[draws.between(0, len(ways) - 1)][1], _normal(*bounds)))
     same = forms(normal, *_forms(v, left, right, closed))
-    return Case(question=question, template=template, same=same, other=tuple(other), references=3)
+    return Case(question=question, template=template, same=same, other=tuple(other), references=4)
 
 
 _Bounds = tuple[int | None, int | None, tuple[bool, bool]]
@@ -77,9 +77,18 @@ def _normal(low: int | None, high: int | None, closed: tuple[bool, bool]) -> str
 def _forms(v: str, low: int | None, high: int | None, closed: tuple[bool, bool]) -> list[tuple[str, str]]:
     normal = _normal(low, high, closed)
     latex = normal.replace("∞", "\\infty")
-    same = [("interval", normal), ("latex", f"${latex}$"), ("element", f"{v} ∈ {normal}")]
+    same: list[tuple[str, str]] = []
+    plain = [
+        ("interval", normal),
+        ("latex", f"${latex}$"),
+        ("element", f"{v} ∈ {normal}"),
+        ("latex, no dollars", latex),
+        ("latex, element", f"{v} \\in {latex}"),
+        ("latex, left and right", f"\\left{latex[:-1]}\\right{latex[-1]}"),
+    ]
     less, tex = ("≤" if one else "<" for one in closed), ("\\le" if one else "<" for one in closed)
     (low_sign, high_sign), (low_tex, high_tex) = less, tex
+    more_tex = "\\ge" if closed[0] else ">"
     if low is not None and high is not None:
         same += [
             ("inequality", f"{low} {low_sign} {v} {high_sign} {high}"),
@@ -91,15 +100,18 @@ def _forms(v: str, low: int | None, high: int | None, closed: tuple[bool, bool])
         same += [
             ("inequality", f"{v} {high_sign} {high}"),
             ("inequality, turned", f"{high} {'≥' if closed[1] else '>'} {v}"),
+            ("inequality, latex", f"${v} {high_tex} {high}$"),
             ("inequality, ascii", f"{v} {high_sign.replace('≤', '<=')} {high}"),
         ]
     else:
         same += [
             ("inequality", f"{v} {'≥' if closed[0] else '>'} {low}"),
             ("inequality, turned", f"{low} {low_sign} {v}"),
+            ("inequality, latex", f"{v} {more_tex} {low}"),
             ("inequality, ascii", f"{v} {'>=' if closed[0] else '>'} {low}"),
         ]
-    return same
+    # Both sorts may be the reference: an interval is asked against an inequality as often as the other way round.
+    return [plain[0], same[0], plain[1], same[1], *plain[2:], *same[2:]]
 
 
 def _misses(draws: Draws, low: int | None, high: int | None, closed: tuple[bool, bool]) -> list[tuple[str, _Bounds]]:

@@ -52,14 +52,14 @@ ASKS = {
 
 def case(draws: Draws) -> Case:
     """Draw a question, forms of its answer, and near misses."""
-    pool = _pool(draws, 8)
-    size = draws.between(2, 4)
+    size = draws.pick((2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9))
+    pool = _pool(draws, size + 5)
     value, rest = pool[:size], pool[size:]
     joined = ("、" if draws.language == "zh" else ", ").join(draws.shuffled(pool))
     question, template = draws.ask(ASKS, pool=joined)
     other = _misses(draws, value, rest)
     same = forms(normal_set(value), *_forms(draws, value))
-    return Case(question=question, template=template, same=same, other=tuple(other), references=3)
+    return Case(question=question, template=template, same=same, other=tuple(other), references=5)
 
 
 def normal_set(elements: Sequence[str]) -> str:
@@ -73,8 +73,10 @@ def _pool(draws: Draws, count: int) -> list[str]:
     pool: dict[str, None] = {}
     words = draws.chance(0.45)
     compose = draws.pick((vocabulary.coined, vocabulary.thing)) if draws.language == "en" else vocabulary.zh_things
+    # Small numbers from 1 on are those of divisors, primes and multiples; wide ones differ in sign and in digits.
+    low, high = draws.pick(((-60, 99), (-60, 99), (1, 60), (1, 400)))
     while len(pool) < count:
-        pool[draws.word(compose) if words else str(draws.number(-60, 99))] = None
+        pool[draws.word(compose) if words else str(draws.number(low, high))] = None
     return list(pool)
 
 
@@ -86,11 +88,14 @@ def _forms(draws: Draws, elements: Sequence[str]) -> list[tuple[str, str]]:
     return [
         ("braces", "{" + ", ".join(elements) + "}"),
         ("plain", comma.join(elements)),
-        ("sorted", "{" + ", ".join(sorted(elements)) + "}"),
+        ("sorted", normal_set(elements)),
+        ("sorted, plain", comma.join(normal_set(elements)[1:-1].split(", "))),
+        ("latex braces", "\\{" + ", ".join(mixed) + "\\}"),
         ("other order", "{" + ", ".join(mixed) + "}"),
         ("words between", comma.join(mixed[:-1]) + last + mixed[-1]),
         ("latex", "$\\{" + ", ".join(mixed) + "\\}$"),
         ("list", lines),
+        ("close", "{" + ",".join(elements) + "}"),
         ("square brackets", "[" + ", ".join(mixed) + "]"),
         ("plain, other order", comma.join(reversed(mixed))),
     ]
@@ -103,11 +108,14 @@ def _misses(draws: Draws, value: Sequence[str], rest: Sequence[str]) -> list[Wri
         ("element changed", [*less, draws.pick(rest)]),
         ("element too many", [*value, draws.pick(rest)]),
         ("the others", list(rest[: len(value)])),
+        ("element changed", [*less, rest[0]]),
+        ("element too many", [*value, rest[1]]),
     ]
     if len(less) > 1:
-        wrong.append(("element missing", less))
+        wrong += [("element missing", less), ("element missing", list(value[1:])), ("element missing", list(value[:-1]))]
     if value[place].lstrip("-").isdecimal():
         wrong.append(("sign", [*less, str(-int(value[place]))]))
+        wrong.append(("element doubled", [*less, str(2 * int(value[place]))]))
         wrong.append(("near", [*less, str(int(value[place]) + draws.pick((-1, 1)))]))
     out: list[Written] = []
     for form, elements in wrong:

@@ -2,74 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from ..draws import Draws, Texts
 from ..numerals import plain
+from ..solutions import short_fraction
 from .case import Case, Written, forms
+from .dimensions import DIMENSIONS, Unit, conversion, short
 
 KIND = "units"
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """``size``: in the base unit of its dimension, which is the first of its list."""
-
-    short: str
-    long: str
-    zh: str
-    size: Fraction
-
-
-def _unit(short: str, long: str, zh: str, above: int, below: int = 1) -> Unit:
-    return Unit(short, long, zh, Fraction(above, below))
-
-
-DIMENSIONS: dict[str, tuple[Unit, ...]] = {
-    "time": (
-        _unit("s", "seconds", "秒", 1),
-        _unit("min", "minutes", "分钟", 60),
-        _unit("h", "hours", "小时", 3600),
-        _unit("d", "days", "天", 86400),
-    ),
-    "length": (
-        _unit("m", "metres", "米", 1),
-        _unit("km", "kilometres", "千米", 1000),
-        _unit("cm", "centimetres", "厘米", 1, 100),
-        _unit("mm", "millimetres", "毫米", 1, 1000),
-        _unit("dm", "decimetres", "分米", 1, 10),
-    ),
-    "mass": (
-        _unit("g", "grams", "克", 1),
-        _unit("kg", "kilograms", "千克", 1000),
-        _unit("mg", "milligrams", "毫克", 1, 1000),
-        _unit("t", "tonnes", "吨", 1_000_000),
-    ),
-    "volume": (
-        _unit("mL", "millilitres", "毫升", 1),
-        _unit("L", "litres", "升", 1000),
-        _unit("cL", "centilitres", "厘升", 10),
-        _unit("m^3", "cubic metres", "立方米", 1_000_000),
-    ),
-    "area": (
-        _unit("m^2", "square metres", "平方米", 1),
-        _unit("cm^2", "square centimetres", "平方厘米", 1, 10000),
-        _unit("ha", "hectares", "公顷", 10000),
-        _unit("km^2", "square kilometres", "平方千米", 1_000_000),
-    ),
-    "speed": (
-        _unit("m/s", "metres per second", "米每秒", 1),
-        _unit("km/h", "kilometres per hour", "千米每小时", 5, 18),
-        _unit("m/min", "metres per minute", "米每分钟", 1, 60),
-    ),
-}
 _WHAT = {
     "time": ("How long does {name} need", "{name}用了多长时间"),
     "length": ("How far is it from {place} to {place2}", "从{place}到{place2}有多远"),
     "mass": ("How heavy are the {things}", "这批{things}有多重"),
     "volume": ("How much does the tank of {name} hold", "{name}的水箱能装多少"),
     "area": ("How large is the field of {name} near {place}", "{place}那块地有多大"),
+    "storage": ("How large is the archive of {name} (1 GB = 1000 MB)", "{name}的文件有多大（1 GB = 1000 MB）"),
     "speed": ("How fast does {name} go", "{name}的速度是多少"),
 }
 
@@ -131,8 +81,12 @@ def case(draws: Draws) -> Case:
     ]
     for other in units:
         converted = value / other.size
-        if other is not unit and _short(converted):
+        if other is not unit and short(converted):
             same.append(_pair(draws, "converted", converted, other, base, long=draws.chance(0.5)))
+    if 1 < number.denominator < 11:
+        parts = short_fraction(draws, str(number.numerator), str(number.denominator))
+        name = unit.zh if draws.language == "zh" else unit.short
+        same.append(("fraction", f"{parts} {name}", _of_fraction(number, unit, base)))
     same += _parts(draws, number, unit, base, units)
     return Case(
         question=question,
@@ -151,11 +105,6 @@ def _ask(draws: Draws, what: str, half: str) -> tuple[str, str]:
     return question[0].upper() + question[1:], f"{KIND}.{draws.language}.{draws.side}.{place}"
 
 
-def _short(value: Fraction) -> bool:
-    text = plain(value)
-    return "/" not in text and len(text) <= 11
-
-
 def _text(draws: Draws, value: Fraction, unit: Unit, *, long: bool) -> str:
     number = plain(value)
     if draws.language == "zh":
@@ -165,18 +114,13 @@ def _text(draws: Draws, value: Fraction, unit: Unit, *, long: bool) -> str:
     return f"{number} {unit.long}"
 
 
-def _work(value: Fraction, unit: Unit, base: Unit) -> str:
-    if unit is base:
-        return ""
-    whole = f"{plain(value * unit.size)} {base.short}"
-    if unit.size.denominator == 1:
-        return f"{plain(value)} x {unit.size} = {whole}"
-    factor = f"x {unit.size.numerator} " if unit.size.numerator > 1 else ""
-    return f"{plain(value)} {factor}: {unit.size.denominator} = {whole}"
-
-
 def _pair(draws: Draws, form: str, value: Fraction, unit: Unit, base: Unit, *, long: bool) -> tuple[str, str, str]:
-    return form, _text(draws, value, unit, long=long), _work(value, unit, base)
+    return form, _text(draws, value, unit, long=long), conversion(value, unit, base)
+
+
+def _of_fraction(number: Fraction, unit: Unit, base: Unit) -> str:
+    said = conversion(number, unit, base) or f"{plain(number)} {base.short}"
+    return f"{number} {unit.short} = {said}"
 
 
 def _parts(
@@ -217,8 +161,8 @@ def _misses(draws: Draws, number: Fraction, unit: Unit, units: tuple[Unit, ...])
             form,
             _text(draws, value, one, long=draws.chance(0.5)),
             f"{plain(value * one.size)} {base.short}",
-            _work(value, one, base),
+            conversion(value, one, base),
         )
         for form, value, one in wrong
-        if value > 0 and _short(value)
+        if value > 0 and short(value)
     ]

@@ -74,6 +74,8 @@ _YES = {
             "Right.",
             "Sure.",
             "It does.",
+            "Yes, because it was checked twice.",
+            "yes, since nothing speaks against it",
         ),
         held=(
             "Yes, that is so.",
@@ -83,6 +85,7 @@ _YES = {
             "Yeah",
             "Quite so.",
             "By all means, yes.",
+            "Yes, for all conditions are met.",
         ),
     ),
     "zh": Texts(
@@ -99,6 +102,7 @@ _YES = {
             "真",
             "成立",
             "答案是肯定的。",
+            "是，因为条件都满足",
         ),
         held=("是这样的。", "的确", "说得对", "肯定的"),
     ),
@@ -131,6 +135,8 @@ _NO = {
             "It does not.",
             "By no means.",
             "It is not true.",
+            "No, because one condition fails.",
+            "no, since it was disproved",
         ),
         held=(
             "No, that is not so.",
@@ -140,6 +146,7 @@ _NO = {
             "Nah",
             "Not so.",
             "In no way.",
+            "No, for a counterexample is known.",
         ),
     ),
     "zh": Texts(
@@ -156,6 +163,7 @@ _NO = {
             "假",
             "不成立",
             "答案是否定的。",
+            "不是，因为有一个条件不满足",
         ),
         held=("不是这样的。", "绝非", "说得不对", "否定的"),
     ),
