@@ -79,12 +79,12 @@ def test_pairs_a_tie_is_wrong() -> None:
 
 @pytest.mark.parametrize("side", ["train", "held"])
 def test_right_answers_never_repeat_the_reference_and_wrong_ones_are_near_misses(side: str) -> None:
-    found = sets.verified(side, 400)  # pyright: ignore[reportArgumentType]
-    assert Counter(each.item.gold for each in found) == {(1.0,): 200, (0.0,): 200}
+    found = sets.verified(side, 460)  # pyright: ignore[reportArgumentType]
+    assert Counter(each.item.gold for each in found) == {(1.0,): 230, (0.0,): 230}
     assert set(Counter(each.kind for each in found).values()) == {20}
     assert all(final_answer(e.item.candidates[0].text) != e.item.reference for e in found if e.item.gold == (1.0,))
     assert not {each.form for each in found} & sets.NO_MISS
-    assert [each.item for each in found] == [each.item for each in sets.verified(side, 400)]  # pyright: ignore[reportArgumentType]
+    assert [each.item for each in found] == [each.item for each in sets.verified(side, 460)]  # pyright: ignore[reportArgumentType]
 
 
 def test_attacks_are_wrong_and_those_of_the_audit_are_among_them() -> None:

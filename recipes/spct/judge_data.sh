@@ -9,7 +9,8 @@ processes=${PROCESSES:-16}
 export PYTHON=${PYTHON:-python3}
 parts=$(mktemp -d)
 trap 'rm -rf "$parts"' EXIT
-hard=(-k fraction:3 -k algebra:3 -k ratio:2 -k units:3 -k big:3 -k set:2 -k yesno:2 -k name:2 -k choice:2 -k clock:2 -k percent:2)
+hard=(-k fraction:3 -k algebra:3 -k ratio:2 -k units:3 -k unit-asked:3 -k big:3 -k set:3 -k yesno:2 -k name:2 -k fact:3)
+hard+=(-k choice:2 -k clock:2 -k percent:2 -k integer:2 -k decimal:2 -k interval:2)
 answers=(-k answers -k problems "${hard[@]}" --judge verifier --shape single)
 pairs=(--judge pointwise --target forms --shape pair)
 english='{"language":"en","forms":true}'

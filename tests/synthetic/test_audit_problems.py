@@ -25,7 +25,7 @@ def value(text: str) -> Fraction:
 def test_equations_have_the_root_that_sympy_finds(side):
     for generated in problems("equation", side):
         text = generated.item.question
-        found = re.search(r"(\d*\(?[a-z][/\d]*(?: [-+] \d+\)?)?(?: [-+] \d+)?) = ((?:\d+[a-z] \+ )?\d+)", text)
+        found = re.search(r"(\d*\(?[a-z][/\d]*(?: [-+] \d+\)?)?(?: [-+] \d+)?) = ((?:\d+[a-z] \+ )?-?\d+)", text)
         assert found, text
         left, right = (re.sub(r"(\d)(?=[a-z(])", r"\1*", part) for part in found.groups())
         v = sympy.Symbol(re.search(r"[a-z]", left)[0])

@@ -86,13 +86,16 @@ def test_both_orders_name_the_same_candidate():
         assert verdict.choice == best(generated)
 
 
-def test_the_line_tells_the_verdict():
+@pytest.mark.parametrize("side", ["train", "held"])
+def test_the_line_tells_the_verdict(side):
     """Normal forms are equal exactly where gold is 1: the end of each side, behind its computation."""
     for name in VERIFIED:
         for seed in range(60):
-            generated = made(name, "single", seed, language=["en", "zh"][seed % 2])
-            left, right = generated.normal
-            assert (left.rsplit(" = ")[-1] == right.rsplit(" = ")[-1]) == (generated.gold[0] == 1), generated.normal
+            for shape in ("single", "several"):
+                generated = made(name, shape, seed, side, ["en", "zh"][seed % 2])
+                reference, *answers = (one.rsplit(" = ")[-1] for one in generated.normal)
+                for answer, gold in zip(answers, generated.gold, strict=True):
+                    assert (reference == answer) == (gold == 1), generated.normal
 
 
 def test_forms_stand_in_a_thought_before_the_box_in_the_order_shown():

@@ -21,7 +21,7 @@ Side: TypeAlias = Literal["train", "held"]
 
 T = TypeVar("T")
 
-VERSION = 1
+VERSION = 2
 """Goes up when the same draws give other items."""
 SMALL = 20
 """Numbers below this are too few to be shared out: both sides use them."""

@@ -97,10 +97,22 @@ HEDGES: Mapping[Language, Texts] = {
             "\\boxed{{x}} or \\boxed{{y}}",
             "There are two ways to read it. The first gives {x}, the second {y}, and both are fine.",
         ),
-        held=("one of {x} and {y}", "{x}, alternatively {y}", "Possibly {x}, possibly {y}", "**{x}** as well as **{y}** will do"),
+        held=(
+            "one of {x} and {y}",
+            "{x}, alternatively {y}",
+            "Possibly {x}, possibly {y}",
+            "**{x}** as well as **{y}** will do",
+        ),
     ),
     "zh": Texts(
-        train=("{x}或{y}", "可能是{x}，也可能是{y}", "{x}；{y}", "{x}或者{y}", "\\boxed{{x}} 或 \\boxed{{y}}", "两种理解都行，分别是{x}和{y}。"),
+        train=(
+            "{x}或{y}",
+            "可能是{x}，也可能是{y}",
+            "{x}；{y}",
+            "{x}或者{y}",
+            "\\boxed{{x}} 或 \\boxed{{y}}",
+            "两种理解都行，分别是{x}和{y}。",
+        ),
         held=("{x}与{y}之一", "是{x}，要不然是{y}", "答{x}可以，答{y}也可以"),
     ),
 }

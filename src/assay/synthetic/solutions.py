@@ -55,7 +55,7 @@ SUMS: Mapping[Language, Texts] = {
 }
 """Last sentences that compute: ``{l}`` is ``{a} + {b}``, ``{w}`` the value again, as it stands in a computation."""
 
-_STEPS: Mapping[Language, Texts] = {
+STEPS: Mapping[Language, Texts] = {
     "en": Texts(
         train=("First, {e}.", "{e}.", "We have {e}.", "{e} and {f}.", "From {e} we go on.", "Note {e}."),
         held=("To begin with, {e}.", "Here {e}.", "Both {e} and {f} are needed."),
@@ -65,7 +65,7 @@ _STEPS: Mapping[Language, Texts] = {
         held=("首先有 {e}。", "这里 {e}，而 {f}。"),
     ),
 }
-_LURES: Mapping[Language, Texts] = {
+LURES: Mapping[Language, Texts] = {
     "en": Texts(
         train=(
             "At first sight it is {y}, but that leaves out a part.",
@@ -82,13 +82,24 @@ _LURES: Mapping[Language, Texts] = {
         ),
     ),
     "zh": Texts(
-        train=("乍看是{y}，但漏了一部分。", "{y}只是中间结果。", "上一步得到{y}。", "并不是{y}。", "{y}与{x}之中只有后者合适。"),
+        train=(
+            "乍看是{y}，但漏了一部分。",
+            "{y}只是中间结果。",
+            "上一步得到{y}。",
+            "并不是{y}。",
+            "{y}与{x}之中只有后者合适。",
+        ),
         held=("{y}会少算一些。", "途中出现{y}。"),
     ),
 }
-_TALK: Mapping[Language, Texts] = {
+TALK: Mapping[Language, Texts] = {
     "en": Texts(
-        train=("All that is needed is given.", "We go through it in order.", "It is known from the text.", "Let us see."),
+        train=(
+            "All that is needed is given.",
+            "We go through it in order.",
+            "It is known from the text.",
+            "Let us see.",
+        ),
         held=("The facts settle this.", "One look at the question is enough."),
     ),
     "zh": Texts(train=("条件都已给出。", "依次来看。", "由题可知。"), held=("题中已有所需。", "看题便知。")),
@@ -135,13 +146,13 @@ def solution(draws: Draws, text: str, normal: str, lure: tuple[str, str]) -> str
 def _step(draws: Draws, text: str, lure: str, value: Fraction | None, other: Fraction | None) -> str:
     way = draws.between(0, 9)
     if way < 3 and _apart(text, lure):
-        _, said = draws.text(_LURES[draws.language])
+        _, said = draws.text(LURES[draws.language])
         return said.replace("{x}", text).replace("{y}", lure)
     if way < 5 or value is None:
-        _, said = draws.text(_TALK[draws.language])
+        _, said = draws.text(TALK[draws.language])
         return said
-    _, said = draws.text(_STEPS[draws.language])
-    first = other if other is not None and draws.chance(0.5) else _near(draws, value)
+    _, said = draws.text(STEPS[draws.language])
+    first = other if other is not None and draws.chance(0.6) else _near(draws, value)
     return said.replace("{e}", _equation(draws, first)).replace("{f}", _equation(draws, _near(draws, value)))
 
 

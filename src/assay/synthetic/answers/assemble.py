@@ -19,6 +19,8 @@ _SAME_TEXT = 0.12
 """Share of right answers of the training side that repeat the reference; on the held-out side none does."""
 _SOLUTION = 0.35
 """Share of answers that end a short solution with values on the way."""
+_LURED = 0.7
+"""Share of wrong answers that may meet the reference on the way; the others meet a wrong value, as right ones do."""
 _NO_ANSWER = 0.16
 """Share of wrong candidates that hedge, say nothing, or speak to the judge."""
 
@@ -116,7 +118,7 @@ def _wrong(draws: Draws, reference: Written, wrong: list[Written], count: int, t
     misses = draws.shuffled(wrong)
     while len(answers) < count:
         if misses and not draws.chance(_NO_ANSWER):
-            lure = reference if draws.chance(0.6) else draws.pick(wrong)
+            lure = reference if draws.chance(_LURED) else draws.pick(wrong)
             answer = _answer(draws, misses.pop(), reference, lure, gold=0.0)
         else:
             answer = _none(draws, reference, wrong)

@@ -37,7 +37,10 @@ ASKS_MONTH = {
         ),
         held=("Name the month that comes {count} months later than {before}.", "When, by month, is {place} snowed in?"),
     ),
-    "zh": Texts(train=("{place}的节日在几月？", "{before}再过{count}个月是几月？"), held=("从{before}算起，{count}个月后是几月？",)),
+    "zh": Texts(
+        train=("{place}的节日在几月？", "{before}再过{count}个月是几月？"),
+        held=("从{before}算起，{count}个月后是几月？",),
+    ),
 }
 ASKS_DAY = {
     "en": Texts(
@@ -46,13 +49,16 @@ ASKS_DAY = {
             "When is the name day of {name}? No year is needed.",
             "Each year {place} lights its fires on the same day. Which?",
             "What day and month does the seal of {family} show?",
-            "Which day of a leap year has the number {number}?",
+            "{name} waits {count} days from {before} of a leap year. Which day comes then?",
         ),
-        held=("Give day and month of the yearly race in {place}.", "Day {number} of a leap year: which date is it?"),
+        held=(
+            "Give day and month of the yearly race in {place}.",
+            "In a leap year the leave of {name} begins on {before} and takes {count} days. When is it over?",
+        ),
     ),
     "zh": Texts(
-        train=("{place}的节日是每年的哪一天？", "闰年的第{number}天是几月几日？", "{name}的生日是几月几日？"),
-        held=("每年哪一天{place}举行赛会？", "闰年里第{number}天是哪一天？"),
+        train=("{place}的节日是每年的哪一天？", "闰年里，{before}再过{count}天是哪一天？", "{name}的生日是几月几日？"),
+        held=("每年哪一天{place}举行赛会？", "{name}从闰年的{before}起等了{count}天，等到了哪一天？"),
     ),
 }
 _ZH_DAYS = "一二三四五六日"
@@ -102,9 +108,7 @@ def _weekday_zh(day: int) -> list[tuple[str, str] | tuple[str, str, str]]:
     return [(form, text, f"{text.strip('是在。')} = {DAYS[day]}") for form, text in texts]
 
 
-def _written(
-    draws: Draws, form: str, ways: list[tuple[str, str] | tuple[str, str, str]], normal: str
-) -> Written:
+def _written(draws: Draws, form: str, ways: list[tuple[str, str] | tuple[str, str, str]], normal: str) -> Written:
     way = draws.pick(ways)
     return Written(form, way[1], normal, *way[2:])
 
@@ -158,9 +162,12 @@ def _day(draws: Draws) -> Case:
         if day <= _LENGTHS[month - 1] and (day < 20 or _held(month, day) == (draws.side == "held")):
             break
     number = sum(_LENGTHS[: month - 1]) + day
-    question, template = draws.ask(ASKS_DAY, number=number)
+    count = draws.between(1, min(40, number - 1)) if number > 1 else 0
+    before = _day_ways(draws, *_day_of(number - count))[0][1]
+    question, template = draws.ask(ASKS_DAY, count=count, before=before)
     other = [
-        _written(draws, form, _day_ways(draws, *wrong), _normal(*wrong)) for form, wrong in _day_misses(draws, month, day)
+        _written(draws, form, _day_ways(draws, *wrong), _normal(*wrong))
+        for form, wrong in _day_misses(draws, month, day)
     ]
     return Case(
         question=question,
@@ -169,6 +176,15 @@ def _day(draws: Draws) -> Case:
         other=tuple(other),
         references=3,
     )
+
+
+def _day_of(number: int) -> tuple[int, int]:
+    """Month and day of the day with this number of a leap year, from 1 on."""
+    for month, length in enumerate(_LENGTHS, 1):
+        if number <= length:
+            return month, number
+        number -= length
+    raise AssertionError("a year has 366 days at most")
 
 
 def _held(month: int, day: int) -> bool:

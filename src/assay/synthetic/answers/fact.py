@@ -1,4 +1,4 @@
-"""Short facts: a person by family name, a sentence that repeats the question, formulas and codes, names and by-names."""
+"""Short facts: persons by family name, sentences that repeat the question, formulas and codes, names and by-names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ ASKS_PERSON = {
 }
 ASKS_ROLE = {
     "en": Texts(
-        train=("What is the {role} of {land}?", "Which town is the {role} of {land}?", "Name the {role} of {land}."),
+        train=(
+            "{name} wants to see the {role} of {land}. What is its name?",
+            "Which town is the {role} of {land}?",
+            "Name the {role} of {land}.",
+        ),
         held=("Of which town is it said that it is the {role} of {land}?", "{land} has a {role}. What is it called?"),
     ),
     "zh": Texts(
@@ -80,7 +84,9 @@ def case(draws: Draws) -> Case:
     return draws.pick((_person, _role, _sign, _alias))(draws)
 
 
-def _case(question: tuple[str, str], sort: str, same: tuple[Written, ...], other: list[Written], references: int) -> Case:
+def _case(
+    question: tuple[str, str], sort: str, same: tuple[Written, ...], other: list[Written], references: int
+) -> Case:
     text, template = question
     return Case(
         question=text[0].upper() + text[1:],
@@ -135,7 +141,11 @@ def _zh_person(draws: Draws, question: tuple[str, str]) -> Case:
     while len(whole := draws.word(vocabulary.zh_name)) != 3:
         pass
     alien = _another(draws, vocabulary.zh_name, whole)
-    names = [("stranger", alien), ("other family name", alien[0] + whole[1:]), ("other given name", whole[0] + alien[1:])]
+    names = [
+        ("stranger", alien),
+        ("other family name", alien[0] + whole[1:]),
+        ("other given name", whole[0] + alien[1:]),
+    ]
     names += [("name cut off", whole[:2]), ("name continued", whole + alien[-1])]
     other = [Written(form, draws.pick(_zh_person_ways(name))[1], name) for form, name in names]
     return _case(question, "person", forms(whole, *_zh_person_ways(whole)), other, 1)
@@ -150,7 +160,10 @@ def _role(draws: Draws) -> Case:
     _, role = draws.text(_ROLES[draws.language])
     town, land = draws.word(compose), draws.word(compose)
     wrong = [("other place", _another(draws, compose, town)), ("other place", _another(draws, compose, town))]
-    wrong += [("the place of the question", land), ("name continued", town + ("berg" if draws.language == "en" else "东"))]
+    wrong += [
+        ("the place of the question", land),
+        ("name continued", town + ("berg" if draws.language == "en" else "东")),
+    ]
     other = [
         Written(form, draws.pick(_role_ways(draws, name, role, land))[1], name) for form, name in wrong if name != town
     ]
@@ -182,7 +195,9 @@ def _sign(draws: Draws) -> Case:
     sign = "".join(parts) if formula else draws.word(_code)
     wrong = _formula_misses(draws, parts) if formula else _code_misses(draws, sign)
     other = [
-        Written(form, draws.pick(_sign_ways(draws, text, formula))[1], text) for form, text in wrong if text and text != sign
+        Written(form, draws.pick(_sign_ways(draws, text, formula))[1], text)
+        for form, text in wrong
+        if text and text != sign
     ]
     return _case(draws.ask(ASKS_SIGN), "sign", forms(sign, *_sign_ways(draws, sign, formula)), other, 2)
 

@@ -66,7 +66,9 @@ def case(draws: Draws) -> Case:
     """Draw a question, forms of its answer, and near misses."""
     sign = -1 if draws.chance(0.12) else 1
     while True:
-        value = Fraction(draws.between(1, 60) * sign, draws.pick((2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 20, 25, 40)))
+        value = Fraction(
+            draws.between(1, 60) * sign, draws.pick((2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 20, 25, 40))
+        )
         if value.denominator > 1 and held_fraction(value) == (draws.side == "held"):
             break
     part = Fraction(draws.between(1, 5), draws.pick((2, 3, 4, 5, 6, 8))) * min(1, abs(value)) / 3
@@ -134,7 +136,9 @@ def mixed(draws: Draws, value: Fraction) -> list[tuple[str, str, str]]:
         ("mixed latex", draws.pick((latex, f"${latex}$")), work),
     ]
     if draws.language == "zh" and not sign:
-        said.append(("mixed in characters", draws.pick((f"{whole}又{rest}/{below}", _zh_mixed(whole, rest, below))), work))
+        said.append(
+            ("mixed in characters", draws.pick((f"{whole}又{rest}/{below}", _zh_mixed(whole, rest, below))), work)
+        )
     elif not sign and below > 4:
         said.append(("mixed, and between", f"{whole} and {rest}/{below}", work))
     return said

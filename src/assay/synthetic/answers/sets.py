@@ -112,7 +112,11 @@ def _misses(draws: Draws, value: Sequence[str], rest: Sequence[str]) -> list[Wri
         ("element too many", [*value, rest[1]]),
     ]
     if len(less) > 1:
-        wrong += [("element missing", less), ("element missing", list(value[1:])), ("element missing", list(value[:-1]))]
+        wrong += [
+            ("element missing", less),
+            ("element missing", list(value[1:])),
+            ("element missing", list(value[:-1])),
+        ]
     if value[place].lstrip("-").isdecimal():
         wrong.append(("sign", [*less, str(-int(value[place]))]))
         wrong.append(("element doubled", [*less, str(2 * int(value[place]))]))

@@ -39,10 +39,23 @@ _ENDS = {
             "Therefore **{x}**.",
             "That gives \\boxed{{x}}, as asked.",
         ),
-        held=("Answer: {x}", "That settles it: {x}.", "Result = {x}", "Hence the solution is {x}.", "We are left with \\boxed{{x}}."),
+        held=(
+            "Answer: {x}",
+            "That settles it: {x}.",
+            "Result = {x}",
+            "Hence the solution is {x}.",
+            "We are left with \\boxed{{x}}.",
+        ),
     ),
     "zh": Texts(
-        train=("答案：{x}", "所以答案是{x}。", "Answer: {x}", "最终结果为{x}。", "#### {x}", "所以结果为\\boxed{{x}}。"),
+        train=(
+            "答案：{x}",
+            "所以答案是{x}。",
+            "Answer: {x}",
+            "最终结果为{x}。",
+            "#### {x}",
+            "所以结果为\\boxed{{x}}。",
+        ),
         held=("Answer: {x}", "因此结果等于{x}。", "综上可得{x}。", "故为\\boxed{{x}}。"),
     ),
 }
