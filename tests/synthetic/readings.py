@@ -55,7 +55,7 @@ def chinese_number(text: str) -> int:
 
 def bare(text: str) -> str:
     """Without what dresses a short answer."""
-    text = text.strip().translate(str.maketrans("０１２３４５６７８９．％", "0123456789.%"))
+    text = text.strip().translate(str.maketrans("０１２３４５６７８９．％−", "0123456789.%-"))
     for pattern in (r"\*\*(.*)\*\*", r"\\boxed\{(.*)\}", r"\$(?=\D|\d[^$]*\$$)(.*)\$", r"\\text\{(.*)\}"):
         if found := re.fullmatch(pattern, text, re.DOTALL):
             text = found[1]
@@ -65,6 +65,7 @@ def bare(text: str) -> str:
 def number(text: str) -> Fraction:
     """A number in any of its written forms."""
     text = re.sub(r"^(?:[xyt] = |exactly |正好|There are )", "", bare(text)).rstrip(".").strip()
+    text = re.sub(r"(?<=\d)(?:个[\u4e00-\u9fff]+| [a-z]+ [a-z]+)$", "", text)
     text = re.sub(r"(?: ?(?:items|pieces|in total|units)|个)$", "", text)
     if re.fullmatch(r"[零一二三四五六七八九十百千万亿负]+", text):
         return Fraction(chinese_number(text))
@@ -72,7 +73,7 @@ def number(text: str) -> Fraction:
     if found := re.fullmatch(r"(.+)又(.+)", text):
         return number(found[1]) + number(found[2])
     found = re.fullmatch(r"(?:(\d+) ?(?:×|·|\\cdot) ?)?(\d+)(?:\^\{?|(?=[²³⁴-⁶]))([\d²³⁴-⁶]+)\}?", text)
-    if found and (found[1] or found[2] != "10"):
+    if found:
         return Fraction(int(found[1] or 1) * int(found[2]) ** int(found[3].translate(_RAISED)))
     if found := re.fullmatch(r"(\d+) × (\d+)", text):
         return Fraction(int(found[1]) * int(found[2]))
@@ -160,6 +161,9 @@ SIZES = {
         1/10000: cm^2, square centimetres, 平方厘米
         10000: ha, hectares, 公顷
         5/18: km/h, kilometres per hour, 千米每小时
+        1: W, watts, 瓦
+        1000: kW, kilowatts, 千瓦
+        1000000: MW, megawatts, 兆瓦
         1: MB, megabytes
         1000: GB, gigabytes
         1/1000: KB, kilobytes
@@ -306,8 +310,8 @@ READERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-_NUMBER = r"\(?-?\d+(?:\.\d+)?(?:/\d+)?\)?"
-_LEFT = rf"{_NUMBER} (?:[-+×·]|\\cdot) {_NUMBER}"
+_NUMBER = r"\(?[-−]?\d+(?:\.\d+)?(?:/\d+)?\)?"
+_LEFT = rf"{_NUMBER} (?:[-−+×·]|\\cdot) {_NUMBER}"
 _SLOTS = {"x": ".+?", "y": ".+?", "a": _NUMBER, "b": _NUMBER, "w": _NUMBER, "l": _LEFT}
 _SLOTS |= dict.fromkeys("ef", rf"(?:\\\(|\$)?{_LEFT} = {_NUMBER}(?:\\\)|\$)?")
 

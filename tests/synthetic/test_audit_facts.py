@@ -117,7 +117,7 @@ def plain(text):
     return text.translate(str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789", "_"))
 
 
-@pytest.mark.parametrize("sort", ["person", "role", "sign", "alias"])
+@pytest.mark.parametrize("sort", ["person", "role", "sign", "alias", "compound"])
 def test_facts_mean_what_the_reference_means(sort):
     seen = 0
     for generated, text, gold in answers("fact"):
@@ -135,6 +135,12 @@ def test_facts_mean_what_the_reference_means(sort):
                 re.sub(r"^The .* of \w+ is |^.*的.*是(?=.+$)|是.*的.*$", "", said),
             )
             right = bool(names) and names[0].casefold() == truth.casefold()
+        elif sort == "compound":
+            listed = dict(re.findall(r"([a-z]+|[\u4e00-\u9fff]+) ?[(（](\w+)[)）]", generated.item.question))
+            said = plain(re.sub(r"\\mathrm\{(.*)\}", r"\1", bare(text)))
+            # The first name of a list in Chinese follows on other characters.
+            (formula,) = (formula for name, formula in listed.items() if name.endswith(truth))
+            right = said in (truth, formula) or re.split("[(（]", said)[0].strip() == truth
         elif sort == "alias":
             names = dict(re.findall(r"([A-Z]\w+) \(also called (\w+)\)|$", generated.item.question))
             names |= dict(

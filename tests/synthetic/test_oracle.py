@@ -114,7 +114,7 @@ def test_forms_stand_in_a_thought_before_the_box_in_the_order_shown():
 
 def test_a_critique_names_what_it_computed():
     generated = next(
-        one for seed in range(99) if (one := made("units", "pair", seed)).criteria and "x 3600 =" in str(one.findings)
+        one for seed in range(400) if (one := made("units", "pair", seed)).criteria and "x 3600 =" in str(one.findings)
     )
     (text,) = completions(generated, build_judge("pointwise"), Draw(vote=0, seed=0, order=(0, 1)))
     assert "x 3600 = " in text

@@ -43,14 +43,26 @@ SUMS: Mapping[Language, Texts] = {
             "Then {l} = {x}.",
             "{l} = {x}",
             "{l} = {w}, therefore {x}.",
+            "{l} = {w}, so x = {x}.",
             "The parts are {a} and {b}, and {l} = {x}.",
             "With that, {l} = {w}, so {x}.",
         ),
-        held=("Finally {l} = {x}.", "{l} = {w}, which means {x}.", "Having {a} and {b}, we see {l} = {x}."),
+        held=(
+            "Finally {l} = {x}.",
+            "{l} = {w}, which means {x}.",
+            "{l} = {w}, that is, k = {x}.",
+            "Having {a} and {b}, we see {l} = {x}.",
+        ),
     ),
     "zh": Texts(
-        train=("{l} = {x}", "再算 {l} = {x}。", "两部分是 {a} 和 {b}，{l} = {x}。", "{l} = {w}，所以结果是{x}。"),
-        held=("末了 {l} = {x}。", "有了 {a} 和 {b}，便有 {l} = {x}。"),
+        train=(
+            "{l} = {x}",
+            "再算 {l} = {x}。",
+            "两部分是 {a} 和 {b}，{l} = {x}。",
+            "{l} = {w}，所以结果是{x}。",
+            "{l} = {w}，所以 x = {x}。",
+        ),
+        held=("末了 {l} = {x}。", "有了 {a} 和 {b}，便有 {l} = {x}。", "{l} = {w}，即 k = {x}。"),
     ),
 }
 """Last sentences that compute: ``{l}`` is ``{a} + {b}``, ``{w}`` the value again, as it stands in a computation."""
@@ -134,7 +146,7 @@ def solution(draws: Draws, text: str, normal: str, lure: tuple[str, str]) -> str
     if whole:
         # A sentence is the last sentence as it is.
         said.append(shown)
-    elif value is not None and len(normal) < 9 and draws.chance(0.5):
+    elif value is not None and len(normal) < 9 and "=" not in text and draws.chance(0.5):
         said.append(_sum(draws, shown, value, other))
     else:
         _, closing = draws.text(CLOSINGS[draws.language])
@@ -170,7 +182,7 @@ def _near(draws: Draws, value: Fraction) -> Fraction:
 
 def _equation(draws: Draws, value: Fraction) -> str:
     left, *_ = _left(draws, value, None)
-    eq = f"{left} = {_number(value)}"
+    eq = _minus(draws, f"{left} = {_number(value)}")
     return draws.pick((eq, eq, f"\\({eq}\\)", f"${eq}$"))
 
 
@@ -203,15 +215,23 @@ def _number(value: Fraction) -> str:
 def _sum(draws: Draws, shown: str, value: Fraction, other: Fraction | None) -> str:
     start = other if other is not None and other != value and draws.chance(0.5) else None
     left, a, b = _left(draws, value, start)
+    left = _minus(draws, left)
     _, said = draws.text(SUMS[draws.language])
     said = said.replace("{l}", left).replace("{w}", _number(value)).replace("{a}", a).replace("{b}", b)
     return said.replace("{x}", shown)
+
+
+def _minus(draws: Draws, text: str) -> str:
+    """The typographic minus sign now and then."""
+    return text.replace("-", "−") if draws.chance(0.3) else text
 
 
 def _dressed(draws: Draws, text: str) -> str:
     way = draws.between(0, 9)
     if way < 6:
         return boxed(draws, text)
+    if value_of(text) is not None:
+        text = _minus(draws, text)
     return f"**{text}**" if way < 7 and "*" not in text else text
 
 

@@ -54,6 +54,11 @@ DIMENSIONS: dict[str, tuple[Unit, ...]] = {
         _unit("ha", "hectares", "公顷", 10000),
         _unit("km^2", "square kilometres", "平方千米", 1_000_000),
     ),
+    "power": (
+        _unit("W", "watts", "瓦", 1),
+        _unit("kW", "kilowatts", "千瓦", 1000),
+        _unit("MW", "megawatts", "兆瓦", 1_000_000),
+    ),
     "storage": (
         _unit("MB", "megabytes", "MB", 1),
         _unit("GB", "gigabytes", "GB", 1000),

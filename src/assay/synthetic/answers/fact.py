@@ -73,15 +73,30 @@ ASKS_ALIAS = {
         held=("已知{list}，哪一条会干涸？",),
     ),
 }
+ASKS_COMPOUND = {
+    "en": Texts(
+        train=(
+            "The shelf of {name} holds {list}. Which of them turns blue?",
+            "Of the substances {list} one is sold in {place}. Which?",
+            "Which of {list} melts first?",
+        ),
+        held=("{name} weighs {list}. Which is the heaviest?", "One of {list} is missing in {place}. Say which."),
+    ),
+    "zh": Texts(
+        train=("{name}的架子上有{list}，哪一种会变蓝？", "{list}之中，{place}出售的是哪一种？"),
+        held=("{name}称了{list}，哪一种最重？",),
+    ),
+}
 _ALIAS = {"en": "the river {name} (also called {alias})", "zh": "{name}（又名{alias}）"}
 _ELEMENTS = split_words("B C F N O P S K Al Ba Br Ca Cl Co Cu Fe Li Mg Ni Pb Si Sn Zn Ag")
 _SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_BOTH = {"en": "{} ({})", "zh": "{}（{}）"}
 _Way = tuple[str, str] | tuple[str, str, str]
 
 
 def case(draws: Draws) -> Case:
     """Draw a question, forms of its answer, and near misses."""
-    return draws.pick((_person, _role, _sign, _alias))(draws)
+    return draws.pick((_person, _role, _sign, _alias, _compound))(draws)
 
 
 def _case(
@@ -284,6 +299,41 @@ def _alias(draws: Draws) -> Case:
         for way in draws.some(_alias_ways(draws, one, two), 3):
             other.append(Written("other river", way[1], one, *way[2:]))
     return _case(draws.ask(ASKS_ALIAS, list=listed), "alias", forms(name, *_alias_ways(draws, name, alias)), other, 1)
+
+
+def _compound(draws: Draws) -> Case:
+    """Substances with their formulas: the formula names the substance, a formula near it does not."""
+    compose = vocabulary.coined if draws.language == "en" else vocabulary.zh_coined
+    words: dict[str, list[str]] = {}
+    while len(words) < 3:
+        parts = _parts(draws)
+        if len(parts) > 1 and parts not in words.values():
+            words[draws.word(compose)] = parts
+    pairs = [(word, "".join(parts)) for word, parts in words.items()]
+    shown = [_BOTH[draws.language].format(name, formula) for name, formula in draws.shuffled(pairs)]
+    (name, formula), *rest = pairs
+    other = [
+        Written("other substance", way[1], one, *way[2:])
+        for one, two in rest
+        for way in draws.some(_compound_ways(draws, one, two), 2)
+    ]
+    near = [miss for miss in _formula_misses(draws, words[name]) if miss[1] not in {text for _, text in pairs}]
+    other += [Written(form, draws.pick((text, text.translate(_SUBSCRIPT))), text) for form, text in near]
+    listed = ("、" if draws.language == "zh" else ", ").join(shown)
+    same = forms(name, *_compound_ways(draws, name, formula))
+    return _case(draws.ask(ASKS_COMPOUND, list=listed), "compound", same, other, 1)
+
+
+def _compound_ways(draws: Draws, name: str, formula: str) -> list[_Way]:
+    low = formula.translate(_SUBSCRIPT)
+    tex = "".join(f"_{letter}" if letter.isdigit() else letter for letter in formula)
+    return [
+        ("plain", name),
+        ("formula", formula, f"{formula} = {name}"),
+        ("subscripts", low, f"{formula} = {name}"),
+        ("formula, latex", f"$\\mathrm{{{tex}}}$", f"{formula} = {name}"),
+        ("both in brackets", _BOTH[draws.language].format(name, low)),
+    ]
 
 
 def _alias_ways(draws: Draws, name: str, alias: str) -> list[_Way]:

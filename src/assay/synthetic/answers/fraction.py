@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import gcd
 
-from ..draws import Draws, Texts
+from ..draws import SMALL, Draws, Texts
 from ..numerals import decimal, in_words, ordinal_words, zh_words
 from ..solutions import short_fraction
 from .case import Case, Written, forms
@@ -69,7 +69,10 @@ def case(draws: Draws) -> Case:
         value = Fraction(
             draws.between(1, 60) * sign, draws.pick((2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15, 16, 20, 25, 40))
         )
-        if value.denominator > 1 and held_fraction(value) == (draws.side == "held"):
+        # A fraction that comes to a whole number is a case of its own.
+        if (value.denominator > 1 or (abs(value) < SMALL and draws.chance(0.5))) and held_fraction(value) == (
+            draws.side == "held"
+        ):
             break
     part = Fraction(draws.between(1, 5), draws.pick((2, 3, 4, 5, 6, 8))) * min(1, abs(value)) / 3
     terms = {"a": _slash(value - part), "b": _slash(part), "c": _slash(value + part), "d": _slash(part - value)}
@@ -81,7 +84,7 @@ def case(draws: Draws) -> Case:
         template=template,
         same=forms(_slash(value), *_forms(draws, value)),
         other=misses(draws, value),
-        references=5 if abs(value) > 1 else 3,
+        references=2 if value.denominator == 1 else 5 if abs(value) > 1 else 3,
     )
 
 
@@ -94,8 +97,25 @@ def _slash(value: Fraction) -> str:
     return str(value)
 
 
+def _whole_forms(draws: Draws, value: int) -> list[tuple[str, str] | tuple[str, str, str]]:
+    """A whole number: bare, and as a fraction that comes to it."""
+    many = draws.between(2, 12)
+    work = _reduced(value * many, many, many)
+    sign = "-" if value < 0 else ""
+    return [
+        ("digits", str(value)),
+        ("latex", f"${value}$"),
+        ("unreduced", f"{value * many}/{many}", work),
+        ("unreduced, latex", sign + short_fraction(draws, str(abs(value) * many), str(many)), work),
+        ("point zero", f"{value}.0", f"{value}.0 = {value}"),
+        ("over one", f"{value}/1", f"{value}/1 = {value}"),
+    ]
+
+
 def _forms(draws: Draws, value: Fraction) -> list[tuple[str, str] | tuple[str, str, str]]:
     above, below = value.numerator, value.denominator
+    if below == 1:
+        return _whole_forms(draws, above)
     many = draws.between(2, 9)
     whole = abs(above) // below
     sign, size = ("-", -above) if above < 0 else ("", above)
@@ -157,7 +177,8 @@ def _in_words(above: int, below: int) -> str:
 def _reduced(above: int, below: int, by: int) -> str:
     if by == 1:
         return f"{above}/{below}"
-    return f"{above}/{below} = ({above}:{by})/({below}:{by}) = {above // by}/{below // by}"
+    reduced = f"{above // by}/{below // by}" if below != by else str(above // by)
+    return f"{above}/{below} = ({above}:{by})/({below}:{by}) = {reduced}"
 
 
 def _from_decimal(text: str) -> str:
@@ -203,6 +224,9 @@ def _written(draws: Draws, form: str, number: Fraction) -> Written:
     if draws.chance(0.5) and (ways := mixed(draws, number)):
         _, text, work = draws.pick(ways)
         return Written(form, text, str(number), work)
+    if below == 1:
+        _, text, *work = draws.pick(_whole_forms(draws, above))
+        return Written(form, text, str(number), *work)
     kind = draws.between(0, 3)
     if kind == 1:
         many = draws.between(2, 9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import vocabulary
 from ..draws import Draws, Texts, held_number
 from ..numerals import FULL_WIDTH, SUPERSCRIPT, grouped, in_words, zh_words
 from .case import Case, Written, forms
@@ -56,43 +57,78 @@ ASKS = {
 }
 
 
+ASKS_BELOW_ZERO = {
+    "en": Texts(
+        train=(
+            "What is {b} - {c}?",
+            "The gauge of {name} stands at {b} and falls by {c}. What does it show?",
+            "Subtract {c} from {b}.",
+            "Solve for m: m + {c} = {b}.",
+        ),
+        held=("A sum of {b} is charged with {c}. State the balance.", "Find w such that w = {b} - {c}."),
+    ),
+    "zh": Texts(
+        train=("计算 {b} - {c}。", "{name}账上有{b}元，扣去{c}元后余额是多少？", "{b} 减去 {c} 得多少？"),
+        held=("从 {b} 里去掉 {c}，结果是多少？",),
+    ),
+}
+"""What is asked where the value is below zero: ``{c}`` is larger than ``{b}``."""
+
+
 def case(draws: Draws) -> Case:
     """Draw a question, forms of its answer, and near misses."""
-    value, product = _value(draws)
-    part = draws.between(1, value - 1)
+    size, factors = _value(draws)
+    value = -size if draws.chance(0.12) else size
+    part = draws.between(1, size - 1)
+    things = draws.word(vocabulary.SORTS[draws.language]["things"])
     noun = ("items", "pieces", "in total", "units")[draws.between(0, 3)]
-    question, template = draws.ask(ASKS, a=value - part, b=part, c=value + part)
+    asks = ASKS if value > 0 else ASKS_BELOW_ZERO
+    question, template = draws.ask(asks, a=size - part, b=part, c=size + part, things=things)
+    template += ".below" if value < 0 else ""
     same: list[tuple[str, str] | tuple[str, str, str]] = [
         ("digits", str(value)),
-        ("grouped", grouped(value)) if value > 999 else ("digits with full stop", f"{value}."),
+        ("grouped", grouped(value)) if size > 999 else ("digits with full stop", f"{value}."),
         ("latex", f"${value}$"),
         ("point zero", f"{value}.0"),
         ("named", f"x = {value}"),
         ("bold", f"**{value}**"),
         ("boxed", f"\\boxed{{{value}}}"),
     ]
-    if value > 999:
+    if size > 999:
         same.append(("grouped, latex", grouped(value).replace(",", "{,}")))
-    same += product or _products(value)
+    if value < 0:
+        same.append(("minus sign", f"−{size}"))
+    else:
+        same += [("power", *power(draws, *factors))] if factors else _products(value)
+    if things in question:
+        same.append(("noun of the question", f"{value} {things}" if draws.language == "en" else f"{value}个{things}"))
     if draws.language == "en":
         same += [("noun", f"{value} {noun}"), ("words", in_words(value)), ("sentence", f"There are {grouped(value)}.")]
     else:
         same += [("noun", f"{value}个"), ("words", zh_words(value)), ("full width", str(value).translate(FULL_WIDTH))]
     return Case(
-        question=question, template=template, same=forms(str(value), *same), other=misses(draws, value), references=3
+        question=question,
+        template=template,
+        same=forms(str(value), *same),
+        other=misses(draws, value, factors),
+        references=3,
     )
 
 
-def _value(draws: Draws) -> tuple[int, list[tuple[str, str, str]]]:
-    """The value, and where it was drawn as a multiple of a power, that product."""
+_Factors = tuple[int, int, int]
+"""``many``, ``base``, ``exponent`` of ``many · base^exponent``."""
+
+
+def _value(draws: Draws) -> tuple[int, _Factors | None]:
+    """The value without its sign, and where it was drawn as a multiple of a power, what of."""
     if not draws.chance(0.12):
-        return draws.magnitude(20, 999_999), []
+        return draws.magnitude(20, 999_999), None
     while True:
         many, base, exponent = draws.pick((1, 1, *range(2, 13))), draws.between(2, 10), draws.between(2, 6)
         value = many * base**exponent
         if 20 <= value < 100_000 and held_number(value) == (draws.side == "held"):
             break
-    return value, [("power", *power(draws, many, base, exponent))]
+    return value, (many, base, exponent)
 
 
 def power(draws: Draws, many: int, base: int, exponent: int) -> tuple[str, str]:
@@ -115,28 +151,31 @@ def _products(value: int) -> list[tuple[str, str, str]]:
     return [("product", f"{factor} × {value // factor}", f"{factor} x {value // factor} = {value}")]
 
 
-def misses(draws: Draws, value: int) -> tuple[Written, ...]:
-    """Whole numbers near ``value``: a digit, the sign, the order of magnitude, two digits swapped."""
-    digits = str(value)
+def misses(draws: Draws, value: int, factors: _Factors | None = None) -> tuple[Written, ...]:
+    """Whole numbers near ``value``: a digit, the sign, the order of magnitude, two digits swapped, another power."""
+    sign, digits = (-1, str(-value)) if value < 0 else (1, str(value))
     place = draws.between(0, len(digits) - 1)
     changed = digits[:place] + draws.pick([d for d in "123456789" if d != digits[place]]) + digits[place + 1 :]
     swap = draws.between(0, max(0, len(digits) - 2))
     swapped = digits[:swap] + digits[swap : swap + 2][::-1] + digits[swap + 2 :]
     wrong = [
-        ("digit", int(changed)),
+        ("digit", sign * int(changed)),
         ("off by one", value + draws.pick((-1, 1))),
-        ("swapped digits", int(swapped)),
+        ("swapped digits", sign * int(swapped)),
         ("sign", -value),
         ("order of magnitude", value * 10),
         ("order of magnitude", value * 1000),
         ("near", value + draws.pick((-100, -10, 10, 100))),
-        ("digit dropped", int(digits[:place] + digits[place + 1 :] or "0")),
+        ("digit dropped", sign * int(digits[:place] + digits[place + 1 :] or "0")),
     ]
     write = draws.pick((str, str, grouped, in_words if draws.language == "en" else zh_words))
     out = [Written(form, write(number), str(number)) for form, number in wrong]
-    many, base, exponent = draws.between(1, 9), draws.between(2, 9), draws.between(2, 5)
-    out.append(_other_power(draws, many, base, exponent))
-    for form, number in wrong[:2]:
+    many, base, exponent = factors or (draws.between(1, 9), draws.between(2, 9), draws.between(2, 5))
+    out.append(_other_power(draws, many, base, exponent + (draws.pick((-1, 1)) if exponent > 2 else 1)))
+    if factors:
+        out.append(_other_power(draws, many, base + draws.pick((-1, 1)), exponent))
+        out.append(Written("power as a product", str(many * base * exponent), str(many * base * exponent)))
+    for form, number in wrong[:2] if value > 0 else ():
         out += [Written(form, text, str(number), work) for _, text, work in _products(number)]
     return tuple(out)
 

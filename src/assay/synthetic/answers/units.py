@@ -19,6 +19,7 @@ _WHAT = {
     "mass": ("How heavy are the {things}", "这批{things}有多重"),
     "volume": ("How much does the tank of {name} hold", "{name}的水箱能装多少"),
     "area": ("How large is the field of {name} near {place}", "{place}那块地有多大"),
+    "power": ("How much power does the mill of {name} take", "{name}的磨坊功率是多少"),
     "storage": ("How large is the archive of {name} (1 GB = 1000 MB)", "{name}的文件有多大（1 GB = 1000 MB）"),
     "speed": ("How fast does {name} go", "{name}的速度是多少"),
 }
