@@ -249,7 +249,10 @@ def ordered(text: str) -> tuple[int, ...]:
 
 def elements(text: str) -> frozenset[str]:
     text = re.sub(r"^- ", "", bare(text), flags=re.MULTILINE).replace("\\", "").strip("{}[]")
-    return frozenset(one.strip() for one in re.split(r", ?| and |、|和|\n", text))
+    text = re.sub(r"\b[xyt] = ", "", text)
+    if found := re.fullmatch(r"(?:±|pm )(\d+)", text):
+        return frozenset((found[1], f"-{found[1]}"))
+    return frozenset(one.strip() for one in re.split(r", ?|，| or | 或 | and |、|和|\n", text))
 
 
 def polynomial(text: str) -> Any:

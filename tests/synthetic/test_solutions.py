@@ -106,7 +106,7 @@ def test_small_shares_of_the_new_forms_are_there():
     forms = {
         "integer": {"power", "product", "grouped, latex"},
         "decimal": {"fraction, latex"},
-        "set": {"latex braces", "close"},
+        "set": {"latex braces", "close", "named", "plus or minus"},
         "algebra": {"factored", "factored, other order", "common factor"},
         "fact": {"family name", "by-name", "subscripts", "letter missing", "letter too many"},
     }

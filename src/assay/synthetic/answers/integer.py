@@ -121,7 +121,10 @@ _Factors = tuple[int, int, int]
 
 def _value(draws: Draws) -> tuple[int, _Factors | None]:
     """The value without its sign, and where it was drawn as a multiple of a power, what of."""
-    if not draws.chance(0.12):
+    way = draws.between(0, 99)
+    if way < 22:
+        return draws.number(2, 99), None
+    if way < 88:
         return draws.magnitude(20, 999_999), None
     while True:
         many, base, exponent = draws.pick((1, 1, *range(2, 13))), draws.between(2, 10), draws.between(2, 6)

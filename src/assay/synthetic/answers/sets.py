@@ -55,6 +55,9 @@ def case(draws: Draws) -> Case:
     size = draws.pick((2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9))
     pool = _pool(draws, size + 5)
     value, rest = pool[:size], pool[size:]
+    if value[0].isdecimal() and draws.chance(0.12):
+        pool = [value[0], f"-{value[0]}", *(one for one in rest if one.lstrip("-") != value[0])]
+        value, rest = pool[:2], pool[2:]
     joined = ("、" if draws.language == "zh" else ", ").join(draws.shuffled(pool))
     question, template = draws.ask(ASKS, pool=joined)
     other = _misses(draws, value, rest)
@@ -85,6 +88,7 @@ def _forms(draws: Draws, elements: Sequence[str]) -> list[tuple[str, str]]:
     last = "和" if draws.language == "zh" else " and "
     comma = "、" if draws.language == "zh" else ", "
     lines = "\n".join(f"- {element}" for element in draws.shuffled(elements))
+    named = _named(draws, mixed) if elements[0].lstrip("-").isdecimal() and len(elements) < 4 else []
     return [
         ("braces", "{" + ", ".join(elements) + "}"),
         ("plain", comma.join(elements)),
@@ -98,7 +102,21 @@ def _forms(draws: Draws, elements: Sequence[str]) -> list[tuple[str, str]]:
         ("close", "{" + ",".join(elements) + "}"),
         ("square brackets", "[" + ", ".join(mixed) + "]"),
         ("plain, other order", comma.join(reversed(mixed))),
+        *named,
     ]
+
+
+def _named(draws: Draws, elements: Sequence[str]) -> list[tuple[str, str]]:
+    """Solutions of an equation, each with the name of the unknown; ``±`` for a number and its negative."""
+    v = draws.pick("xyt")
+    between = draws.pick((" or ", ", ")) if draws.language == "en" else draws.pick((" 或 ", "，"))
+    said = [("named", between.join(f"{v} = {element}" for element in elements))]
+    if len(elements) == 2 and int(elements[0]) == -int(elements[1]):
+        size = elements[0].lstrip("-")
+        said.append(
+            ("plus or minus", draws.pick((f"±{size}", f"{v} = ±{size}", f"{v} = \\pm {size}", f"$\\pm {size}$")))
+        )
+    return said
 
 
 def _misses(draws: Draws, value: Sequence[str], rest: Sequence[str]) -> list[Written]:
@@ -125,4 +143,8 @@ def _misses(draws: Draws, value: Sequence[str], rest: Sequence[str]) -> list[Wri
     for form, elements in wrong:
         ways = _forms(draws, elements)
         out.append(Written(form, ways[draws.between(0, len(ways) - 1)][1], normal_set(elements)))
+    if len(value) == 2 and value[0].lstrip("-").isdecimal():
+        one = draws.pick(value)
+        text = draws.pick((one, f"x = {one}", f"\\{{{one}\\}}"))
+        out.append(Written("one of two", text, normal_set([one])))
     return out
