@@ -122,11 +122,11 @@ def test_kill_9_in_the_middle_is_gone_on_from(tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 def test_the_default_judge_has_a_card(tmp_path: Path) -> None:
     arguments = ["--items", "20", "--attack-items", "1", "--repeat-items", "3", "--repeats", "2"]
-    small = ["--choices", "--judge", "verifier"]
-    assay("audit", *small, *arguments, cwd=tmp_path, timeout=800)
+    assay("audit", "--judge", "verifier", *arguments, cwd=tmp_path, timeout=800)
     card = json.loads((tmp_path / "audit/card.json").read_text())
     assert card["items"] == 20
     assert card["model"]
-    assert section(card, "repeats")["the same verdict every time"]["value"] == 1.0, "greedy reading repeats itself"
+    assert section(card, "repeats")["the same verdict every time"]["value"] == 1.0, "greedy texts repeat themselves"
     assert section(card, "attacks")["accepted"]["n"] > 0
-    assert section(card, "agreement")["right answers above wrong ones (AUC)"]["n"] > 30
+    assert section(card, "agreement")["right answers above wrong ones (AUC)"]["n"] > 20
+    assert section(card, "agreement")["right answers above wrong ones (AUC)"]["value"] > 0.7, "it has its adapter"
