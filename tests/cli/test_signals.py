@@ -27,11 +27,18 @@ import os
 import time
 
 
+given, takes = 0, float(os.environ.get("{SLOW}", "0"))
+
+
 def slow(args, sample):
-    """One after the other in four threads; from the second step on each takes its time."""
-    if os.path.exists("second-step"):
+    """One after the other; behind those of the first step each waits until it may begin, and takes its time."""
+    global given
+    given += 1
+    if takes and given > 8:
+        while not os.path.exists("second-step"):
+            time.sleep(0.01)
         open("judging", "w").close()
-        time.sleep(float(os.environ.get("{SLOW}", "0")))
+        time.sleep(takes)
     return float(sample.response.count("1"))
 '''
 MARKED = f'''
