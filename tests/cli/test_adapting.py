@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -16,15 +17,18 @@ from assay.cli.judge import JudgeFlags
 from assay.cli.rft import RftFlags
 from assay.cli.rft_run import _asking
 from assay.cli.serve import ServeFlags, _engine_options
+from assay.core.deadline import Deadline
 from assay.core.errors import InputError
-from assay.core.types import SamplingParams
+from assay.core.types import Candidate, Failure, FailureKind, Item, Message, Outcome, SamplingParams, Verdict
 from assay.engines.embedded import shipped
 from assay.engines.embedded.adapter_card import CARD
 from assay.engines.embedded.config import DEFAULT_MODEL
 from assay.engines.embedded.engine import EmbeddedEngine
 from assay.engines.embedded.lora import SETTINGS, WEIGHTS
-from assay.engines.embedded.shipped import DEFAULT_ADAPTER
-from assay.judges import build_judge
+from assay.engines.embedded.shipped import DEFAULT_ADAPTER, card_of, needing_reference
+from assay.engines.fake.config import FakeConfig
+from assay.engines.fake.engine import FakeEngine
+from assay.judges import Judge, build_judge
 from assay.rl.config import TrainConfig
 from assay.rl.local.rollout import rollout_engine
 from assay.scoring.scorer import Scorer
@@ -77,7 +81,7 @@ def test_a_judge_of_a_file_is_another_one_whatever_its_name(tmp_path: Path) -> N
     file = tmp_path / "own.toml"
     file.write_text('name = "verifier"\nparser = "label"\nlabels = {Y = 1, N = 0}\nprompt = "{answer}?"\n')
     options: dict[str, Any] = {}
-    assert adapted(JudgeFlags(), "embedded", options, build_judge(str(file))) == SamplingParams()
+    assert adapted(JudgeFlags(), "embedded", options, build_judge(str(file))) == (SamplingParams(), frozenset())
     assert options == {"adapter": "none"}
 
 
@@ -92,6 +96,40 @@ def test_an_adapter_without_effect_is_refused() -> None:
     with pytest.raises(InputError, match=r"--adapter 'x' has no effect with --engine fake"):
         _engine_options(ServeFlags(engine="fake", adapter="x"))
     assert _engine_options(ServeFlags(adapter="x")) == {"adapter": "x"}
+
+
+async def _outcome(scorer: Scorer, judge: Judge, reference: str | None) -> Outcome:
+    item = Item(
+        id="x",
+        messages=(Message(role="user", content="6 x 7?"),),
+        candidates=(Candidate(text="42"), Candidate(text="43")),
+        reference=reference,
+    )
+    return (await scorer.judge(judge, item, Deadline.after(20))).outcome
+
+
+def test_an_adapter_that_judges_by_a_reference_is_not_asked_without_one(package: Path) -> None:
+    """What it would write is a reference of its own, and scores by it."""
+    form = {"target": "forms", "needs_reference": True}
+    (package / DEFAULT_ADAPTER / CARD).write_text(json.dumps(CARD_OF_IT | {"judges": {"pointwise": form}}))
+    card = card_of(DEFAULT_ADAPTER)
+    judge, hidden = build_judge("pointwise"), build_judge("pointwise", reference=False)
+    assert adapted(JudgeFlags(), "embedded", {}, judge)[1] == {"pointwise"}
+    assert adapted(JudgeFlags(adapter="none"), "embedded", {}, judge)[1] == frozenset()
+    engine = FakeEngine(FakeConfig(default="\\boxed{9, 1}"))
+    scorer = Scorer(engine, needs_reference=needing_reference(card))
+
+    async def main() -> None:
+        await scorer.start()
+        for asked, reference in ((judge, None), (judge, " "), (hidden, "42")):
+            outcome = await _outcome(scorer, asked, reference)
+            assert isinstance(outcome, Failure)
+            assert outcome.kind is FailureKind.BAD_REQUEST
+            assert "--adapter none" in outcome.detail
+        assert isinstance(await _outcome(scorer, judge, "42"), Verdict)
+        await scorer.close()
+
+    asyncio.run(main())
 
 
 def test_models_that_are_trained_are_taken_as_they_are(tmp_path: Path) -> None:

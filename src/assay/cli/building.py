@@ -77,7 +77,7 @@ def backend(flags: JudgeFlags, judge: Judge) -> Judging:
         right = "rule" if judge.rule else "embedded, openai, fake or service"
         raise InputError(f"judge {judge.name!r} cannot be answered by the engine {kind!r}: take {right}")
     options = options_of(flags, kind)
-    form = adapted(flags, kind, options, judge)
+    form, needs_reference = adapted(flags, kind, options, judge)
     cache = None if flags.no_dedup else VerdictCache(flags.cache)
     engine = build_engine(engine_config(kind, options))
     if isinstance(judge, VerifierJudge) and judge.first != "none":
@@ -85,6 +85,7 @@ def backend(flags: JudgeFlags, judge: Judge) -> Judging:
     return Scorer(
         engine,
         sampling=sampling_of(flags).over(form),
+        needs_reference=needs_reference,
         reask=flags.reask,
         cache=cache,
         metas={} if flags.meta is None else {flags.meta: meta_of(flags.meta, flags, cache)},

@@ -44,7 +44,8 @@ def _lines(card: AdapterCard, digest: str) -> Iterator[str]:
         sampling = form.sampling
         said = f"writes {_TARGETS[form.target]}; at most {sampling.max_new_tokens} tokens"
         warm = "" if sampling.temperature is None else f", temperature {_cell(sampling.temperature)}"
-        facts.append((f"Judge `{judge}`", said + warm))
+        needs = "; only with a reference" if form.needs_reference else ""
+        facts.append((f"Judge `{judge}`", said + warm + needs))
     yield from _table(("what", ""), facts)
     if card.data:
         rows = [(part.name, part.rows, part.note) for part in card.data]

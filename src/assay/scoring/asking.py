@@ -30,6 +30,11 @@ class Question:
     draw: Draw
     requests: tuple[Request, ...]
 
+    @property
+    def shows_reference(self) -> bool:
+        """Whether the judge is shown a reference."""
+        return self.judge.content(self.item).get("reference") is not None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from assay.core.deadline import Deadline
 from assay.core.errors import InputError
-from assay.core.types import DEFAULT_SAMPLING, Failure, Item, Outcome, SamplingParams, Verdict, Vote
+from assay.core.types import DEFAULT_SAMPLING, Failure, FailureKind, Item, Outcome, SamplingParams, Verdict, Vote
 from assay.engines.base import Engine
 from assay.engines.rule_first import RuleFirst
 from assay.judges.base import Judge, content_hash
@@ -37,6 +37,11 @@ from .room import Room
 _UNSAID = SamplingParams()
 _ANY = "*"
 """Any judge without a form of its own."""
+_BLIND = Failure(
+    kind=FailureKind.BAD_REQUEST,
+    detail="the item shows no reference, and the adapter of this model was trained to judge by one: give references, "
+    "or take --adapter none or another model",
+)
 
 Piece = tuple[Item, int | None]
 """What one vote is about: an item as the judge takes it, and which candidate that is (None = all of them)."""
@@ -65,8 +70,9 @@ class Scorer:
     The cache, the recorder and the meta RMs may be shared with other scorers: a scorer closes nothing that it was
     given but its engine. ``sampling`` is what the user said; votes are then sampled at the paper's temperature, plain
     judgments at the serving default. ``forms``: what the model of the engine was trained to be asked like, by the name
-    of the judge; what the user said wins over it, and for votes the paper's temperature does too. ``rules``: a rule
-    engine, started elsewhere, for judges that ask a rule first.
+    of the judge; what the user said wins over it, and for votes the paper's temperature does too. ``needs_reference``:
+    judges that this model was trained to be by a reference only; a question without one fails, unasked. ``rules``: a
+    rule engine, started elsewhere, for judges that ask a rule first.
     """
 
     def __init__(
@@ -76,6 +82,7 @@ class Scorer:
         instance: str = "__default__",
         sampling: SamplingParams | None = None,
         forms: Mapping[str, SamplingParams] | None = None,
+        needs_reference: Collection[str] = (),
         reask: int = REASK,
         cache: VerdictCache | None = None,
         recorder: Recorder | None = None,
@@ -92,6 +99,7 @@ class Scorer:
             for votes in (False, True)
         }
         self.sampling = self._sampled[_ANY, False]
+        self._needs_reference = frozenset(needs_reference)
         self.reask = reask
         self.cache = cache
         self.recorder = recorder
@@ -221,7 +229,8 @@ class Scorer:
         begin = time.perf_counter()
         self.counts.running += 1
         try:
-            answer = await self._asking.ask(question, deadline)
+            blind = question.judge.name in self._needs_reference and not question.shows_reference
+            answer = Answer(outcome=_BLIND) if blind else await self._asking.ask(question, deadline)
         finally:
             self.counts.running -= 1
         return self._made(question, candidate, answer, time.perf_counter() - begin)

@@ -18,7 +18,7 @@ from assay.core.types import DEFAULT_SAMPLING, SamplingParams
 from assay.engines.base import Engine
 from assay.engines.catalog import build_engine, engine_config
 from assay.engines.embedded.adapter_card import AdapterCard
-from assay.engines.embedded.shipped import card_of, check_form, forms
+from assay.engines.embedded.shipped import card_of, check_form, forms, needing_reference
 from assay.engines.instances import Kind, instance_adapter, instance_engine
 from assay.engines.pool.config import PoolConfig
 from assay.engines.reward_catalog import build_reward_engine, reward_engine_config
@@ -98,6 +98,7 @@ def assemble(config: ServeConfig, engines: Mapping[str, Engine] | None = None) -
             instance=key,
             sampling=sampling,
             forms=forms(card),
+            needs_reference=needing_reference(card),
             reask=config.reask,
             cache=cache,
             recorder=recorder,

@@ -40,6 +40,8 @@ class JudgeForm(Config):
     """Most tokens of a reply; by the target unless said."""
     temperature: Annotated[float, Field(ge=0)] | None = None
     """The temperature that its figures were measured at; the serving default unless said."""
+    needs_reference: bool = False
+    """It was trained on items with a reference only; without one it would make one up, so it is not asked."""
 
     @property
     def sampling(self) -> SamplingParams:

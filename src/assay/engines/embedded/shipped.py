@@ -94,6 +94,11 @@ def forms(card: AdapterCard | None) -> dict[str, SamplingParams]:
     return {} if card is None else {name: form.sampling for name, form in card.judges.items()}
 
 
+def needing_reference(card: AdapterCard | None) -> frozenset[str]:
+    """The judges of the card that are not asked about items without a reference."""
+    return frozenset(() if card is None else (name for name, form in card.judges.items() if form.needs_reference))
+
+
 def check_form(card: AdapterCard | None, judge: Judge) -> None:
     """Whether the judge asks for what the adapter was trained to write.
 
